@@ -1,0 +1,16 @@
+# Debian's libsimgrid-dev ships no CMake package file; this finds header, library and version.
+find_path(SimGrid_INCLUDE_DIR simgrid/s4u.hpp)
+find_library(SimGrid_LIBRARY simgrid)
+set(SimGrid_VERSION "unknown")
+foreach(header simgrid/version.h simgrid/config.h)
+  if(SimGrid_INCLUDE_DIR AND EXISTS ${SimGrid_INCLUDE_DIR}/${header})
+    file(STRINGS ${SimGrid_INCLUDE_DIR}/${header} lines REGEX "define SIMGRID_VERSION_(MAJOR|MINOR) ")
+    if(lines MATCHES "MAJOR ([0-9]+).*MINOR ([0-9]+)")
+      set(SimGrid_VERSION ${CMAKE_MATCH_1}.${CMAKE_MATCH_2})
+    endif()
+  endif()
+endforeach()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(SimGrid REQUIRED_VARS SimGrid_INCLUDE_DIR SimGrid_LIBRARY
+                                  VERSION_VAR SimGrid_VERSION)
+mark_as_advanced(SimGrid_INCLUDE_DIR SimGrid_LIBRARY)
