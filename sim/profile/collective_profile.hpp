@@ -1,0 +1,42 @@
+#pragma once
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/io/json_fwd.hpp"
+#include "sim/core/units.hpp"
+#include "sim/io/object_reader.hpp"
+#include "sim/workload/op.hpp"
+
+namespace stepcast {
+
+/// Time of one collective against size on one node, as measured or fitted. Sizes rise strictly.
+struct CollectiveCurve {
+  Collective collective = Collective::all_reduce;
+  int ranks = 2;
+  std::vector<std::pair<Bytes, Seconds>> points;
+  std::string source;
+};
+
+/// Fitted behaviour of one transport between nodes.
+struct FabricFit {
+  std::string transport;            // "infiniband", "efa" ...
+  Seconds base_latency;             // of a multi-node collective, beside the steps
+  Seconds ring_step_latency;        // per ring step that crosses nodes
+  Seconds tree_step_latency;        // per tree level
+  double large_efficiency = 0.9;    // of the port's line rate at large sizes
+  Bytes half_efficiency_size;       // bytes per edge at which half of it is reached
+  double all_to_all_efficiency = 0.7;
+  std::string source;
+};
+
+struct CollectiveProfile {
+  std::vector<CollectiveCurve> curves;
+  std::vector<FabricFit> fabrics;
+  /// More fitted parameters by name (unit in the name), each documented in scenarios/profiles/README.md.
+  std::map<std::string, double> parameters;
+};
+CollectiveProfile read_collective_profile(ObjectReader reader);
+Json json_of(const CollectiveProfile& profile);
+}  // namespace stepcast

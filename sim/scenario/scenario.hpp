@@ -1,0 +1,80 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/cluster_spec.hpp"
+#include "sim/collective/collective_model.hpp"
+#include "sim/cost/cost_model.hpp"
+#include "sim/io/json_fwd.hpp"
+#include "sim/workload/model_spec.hpp"
+#include "sim/workload/parallel_layout.hpp"
+#include "sim/workload/training_spec.hpp"
+
+namespace stepcast {
+
+/// How the framework moves gradients and parameters and issues work. Presets fill it (scenarios/strategies).
+struct StrategySpec {
+  std::string preset = "megatron";
+  std::string framework = "megatron";  // host-cost row of the profile
+  HostMode host = HostMode::fused;
+  double host_scale = 1;
+  Bytes bucket_bytes{40'000'000 * 4};  // gradient bucket; Megatron: max(40M, 1M x dp) elements
+  Bytes first_bucket_bytes{0};         // 0: as the others (PyTorch DDP: 1 MiB)
+  bool overlap_grad_reduce = true;     // buckets leave while backward runs
+  bool overlap_param_gather = false;   // ZeRO-1/2 parameter gather hides behind the next forward
+  bool overlap_p2p = true;             // pipeline messages do not block the compute stream
+  double tp_overlap = 0;               // share of tensor-parallel communication hidden behind GEMMs
+  int prefetch = 1;                    // FSDP: layers gathered ahead
+  bool reshard_after_forward = true;   // FSDP: gather parameters again for backward
+  bool blocking_step_end = true;       // host synchronises with the GPU each step (gradient norm, loss scale)
+  Algorithm collective_algorithm = Algorithm::automatic;
+};
+
+enum class CompressionScheme { none, fp16, bf16, int8, fp8, onebit, topk, randomk, powersgd };
+template <>
+struct EnumText<CompressionScheme> {
+  static constexpr std::array<std::pair<CompressionScheme, std::string_view>, 9> table{{
+      {CompressionScheme::none, "none"}, {CompressionScheme::fp16, "fp16"}, {CompressionScheme::bf16, "bf16"},
+      {CompressionScheme::int8, "int8"}, {CompressionScheme::fp8, "fp8"}, {CompressionScheme::onebit, "onebit"},
+      {CompressionScheme::topk, "topk"}, {CompressionScheme::randomk, "randomk"}, {CompressionScheme::powersgd, "powersgd"}}};
+};
+struct CompressionSpec { CompressionScheme scheme = CompressionScheme::none; double ratio = 0.01; int rank = 4; };
+
+/// A cause of slowness on some ranks: a constant factor on compute, jitter per pass, a fixed pause per step.
+struct StragglerSpec {
+  std::vector<std::pair<int, int>> ranks;  // inclusive ranges; empty = all
+  std::string op;                          // only ops of this name; empty = all compute
+  double compute_slowdown = 1;
+  double lognormal_sigma = 0;              // jitter of every forward and backward pass
+  double pause_s = 0;                      // once per step, before the forward
+};
+
+struct RunSpec { int steps = 1; std::uint64_t seed = 1; int runs = 1; bool fold = true; bool message_level_rings = false; };
+/// A bare collective sweep instead of a training step.
+struct CollectiveSweep { Collective collective = Collective::all_reduce; std::vector<Bytes> sizes; int gpus_per_node = 0; };
+
+struct Scenario {
+  std::string file, name;
+  ModelSpec model;
+  TrainingSpec training;
+  ParallelLayout parallel;
+  StrategySpec strategy;
+  CompressionSpec compression;
+  std::vector<StragglerSpec> stragglers;
+  ClusterSpec cluster;
+  std::string profile;  // name in scenarios/profiles or a path; "" = the GPU's bundled profile
+  RunSpec run;
+  std::optional<CollectiveSweep> collective_sweep;
+  std::vector<std::string> notes;  // defaults that were filled in, for the report
+};
+
+/// Folder with models/ clusters/ profiles/ strategies/: $STEPCAST_SCENARIOS, else next to the binary's install, else the source tree.
+std::string scenarios_folder();
+
+/// Loads, merges presets and "include"s, applies --set, reads, checks the layout. All problems at once.
+Result<Scenario> load_scenario(const std::string& path, const std::vector<std::string>& settings = {});
+Result<Scenario> scenario_of(Json document, const std::string& file);
+/// The profile that the scenario names (or the cluster's GPU implies).
+Result<Profile> profile_of(const Scenario& scenario);
+}  // namespace stepcast

@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/core/units.hpp"
+#include "sim/timeline/category.hpp"
+
+/// What happened when, measured or simulated: the same type, the same op names.
+namespace stepcast {
+using NameId = std::uint32_t;
+/// Interned texts; ids are dense and stable in order of first use.
+class NameTable {
+ public:
+  NameId id_of(const std::string& text);
+  const std::string& text_of(NameId id) const { return texts_[id]; }
+  std::size_t size() const { return texts_.size(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, NameId> ids_;
+};
+
+/// A track: one stream of one rank. Tracks of a rank stand together.
+struct Track { int node = 0, rank = 0; std::string stream; };
+struct Span {
+  std::uint32_t track = 0;
+  NameId name = 0;
+  Category category = Category::compute;
+  Nanoseconds start = 0, end = 0;  // half-open
+  std::int32_t micro_batch = -1;
+};
+/// An arrow between two moments on two tracks (a message, or launch to kernel).
+struct Flow { std::uint32_t from_track = 0, to_track = 0; Nanoseconds from = 0, to = 0; NameId name = 0; };
+
+struct Timeline {
+  NameTable names;
+  std::vector<Track> tracks;
+  std::vector<Span> spans;
+  std::vector<Flow> flows;
+  std::string origin;  // "simulated" or "measured"
+};
+}  // namespace stepcast

@@ -1,0 +1,49 @@
+#pragma once
+#include "sim/io/object_reader.hpp"
+#include "sim/workload/op.hpp"
+
+namespace stepcast {
+enum class Recompute { none, selective, full };
+template <>
+struct EnumText<Recompute> {
+  static constexpr std::array<std::pair<Recompute, std::string_view>, 3> table{{
+      {Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}}};
+};
+enum class AttentionKind { flash, unfused };
+template <>
+struct EnumText<AttentionKind> {
+  static constexpr std::array<std::pair<AttentionKind, std::string_view>, 2> table{{
+      {AttentionKind::flash, "flash"}, {AttentionKind::unfused, "unfused"}}};
+};
+enum class OptimizerKind { adam, sgd, lamb };
+template <>
+struct EnumText<OptimizerKind> {
+  static constexpr std::array<std::pair<OptimizerKind, std::string_view>, 3> table{{
+      {OptimizerKind::adam, "adam"}, {OptimizerKind::sgd, "sgd"}, {OptimizerKind::lamb, "lamb"}}};
+};
+/// How pointwise work is compiled. eager: one kernel per framework op; fused: hand-fused kernels (Megatron,
+/// Transformer Engine, Apex); compiled: chains of pointwise ops become one kernel (torch.compile, XLA).
+enum class Fusion { eager, fused, compiled };
+template <>
+struct EnumText<Fusion> {
+  static constexpr std::array<std::pair<Fusion, std::string_view>, 3> table{{
+      {Fusion::eager, "eager"}, {Fusion::fused, "fused"}, {Fusion::compiled, "compiled"}}};
+};
+
+struct TrainingSpec {
+  std::int64_t global_batch = 0;     // samples per step over all ranks
+  std::int64_t micro_batch = 1;      // samples per rank and micro-batch
+  std::int64_t sequence_length = 0;  // tokens per sample; 1 for images
+  Precision precision = Precision::bf16;           // of GEMM and attention inputs
+  Precision gradient_precision = Precision::fp32;  // of accumulated and reduced gradients
+  OptimizerKind optimizer = OptimizerKind::adam;
+  Recompute recompute = Recompute::none;
+  std::int64_t recompute_layers = 0;  // full recompute of only so many layers per stage; 0 = all
+  AttentionKind attention = AttentionKind::flash;
+  Fusion fusion = Fusion::fused;
+  bool master_weights = true;         // fp32 copy of 16-bit parameters kept by the optimizer
+  bool gradient_clip = true;
+  bool causal_skips_half = true;      // unfused attention computes the full square
+};
+TrainingSpec read_training(ObjectReader reader);
+}  // namespace stepcast
