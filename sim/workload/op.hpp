@@ -38,14 +38,16 @@ struct EnumText<Collective> {
 
 /// Which process group a collective runs in. dp: the ranks that hold the same dense parameters (data x context
 /// parallel). edp: those that hold the same experts. embedding: first and last stage sharing tied weights.
-/// world: every rank.
-enum class GroupKind : std::uint8_t { tp, cp, ep, dp, edp, pp, embedding, world };
-inline constexpr int kGroupKinds = 8;
+/// world: every rank. dp_shard and dp_replicate: the two halves of a hybrid-sharded dp group (HSDP), runs of shard_size
+/// consecutive members, and the members that hold the same shard.
+enum class GroupKind : std::uint8_t { tp, cp, ep, dp, edp, pp, embedding, world, dp_shard, dp_replicate };
+inline constexpr int kGroupKinds = 10;
 template <>
 struct EnumText<GroupKind> {
-  static constexpr std::array<std::pair<GroupKind, std::string_view>, 8> table{{
+  static constexpr std::array<std::pair<GroupKind, std::string_view>, 10> table{{
       {GroupKind::tp, "tp"}, {GroupKind::cp, "cp"}, {GroupKind::ep, "ep"}, {GroupKind::dp, "dp"},
-      {GroupKind::edp, "edp"}, {GroupKind::pp, "pp"}, {GroupKind::embedding, "embedding"}, {GroupKind::world, "world"}}};
+      {GroupKind::edp, "edp"}, {GroupKind::pp, "pp"}, {GroupKind::embedding, "embedding"}, {GroupKind::world, "world"},
+      {GroupKind::dp_shard, "dp_shard"}, {GroupKind::dp_replicate, "dp_replicate"}}};
 };
 
 /// When the op runs. backward_data: gradient of the input; backward_weight: gradient of the parameters, which
