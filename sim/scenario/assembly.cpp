@@ -1,0 +1,235 @@
+#include "sim/scenario/assembly.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/io/object_reader.hpp"
+#include "sim/scenario/parts.hpp"
+
+namespace stepcast {
+namespace {
+constexpr std::int64_t kFormatVersion = 1;  // "stepcast": 1
+const std::vector<std::string> kTrainingSections{"model", "training", "parallel", "compression", "stragglers"};
+
+const Json* section_of(const Json& document, const std::string& key) {
+  const auto it = document.find(key);
+  return it == document.end() ? nullptr : &*it;
+}
+
+/// One scenario on its way from documents to values.
+class Assembly {
+ public:
+  Assembly(LayeredDocument& document, Json user, const std::string& file) : document_(document), user_(std::move(user)), file_(file) {}
+
+  Scenario run(Problems& all) {
+    scenario_.file = file_;
+    const bool is_sweep = user_.contains("collective");
+    if (is_sweep) refuse_training_sections();
+    can_read_cluster_ = add_preset("cluster", "clusters", "");
+    can_read_model_ = is_sweep || add_preset("model", "models", "");
+    can_read_strategy_ = add_preset("strategy", "strategies", "megatron");
+    user_overrides_bucket();
+    merge();
+    read(is_sweep);
+    for (const Problem& problem : problems_.list()) all.add(document_.placed(problem));
+    return std::move(scenario_);
+  }
+
+ private:
+  void problem(const std::string& place, std::string message, std::string hint = "") {
+    problems_.add({file_, place, std::move(message), std::move(hint)});
+  }
+
+  void refuse_training_sections() {
+    for (const std::string& key : kTrainingSections)
+      if (user_.contains(key)) problem("/" + key, "has no effect beside \"collective\", which runs no training step", "remove one of the two");
+  }
+
+  // Lays the preset that `section` names below what the person wrote. False: the section cannot be read.
+  bool add_preset(const std::string& section, const std::string& kind, const std::string& default_name) {
+    std::string name = default_name;
+    const Json* written = section_of(user_, section);
+    if (written != nullptr && !written->is_object()) return true;  // the section's reader says so
+    if (const Json* preset = written == nullptr ? nullptr : section_of(*written, "preset")) {
+      if (!preset->is_string()) {
+        problem("/" + section + "/preset", "found " + preset->dump(-1, ' ', true).substr(0, 60) + ", expected the name of a preset");
+        return false;
+      }
+      name = preset->get<std::string>();
+    }
+    if (name.empty()) return written != nullptr;
+    auto content = read_preset(kind, name, file_, "/" + section + "/preset");
+    if (!content) { problems_.add(content.problems()); return false; }
+    // A strategy stands for a framework: it also says how that framework lays out and trains unless told otherwise.
+    if (const Json* defaults = section_of(*content, "defaults")) {
+      for (const auto& [key, value] : defaults->items()) document_.add_at_bottom({preset_path(kind, name), "/" + key, value});
+      content->erase("defaults");
+    }
+    (*content)["preset"] = name;
+    document_.add_at_bottom({preset_path(kind, name), "/" + section, std::move(*content)});
+    return true;
+  }
+
+  // bucket_MiB and bucket_elements say the same thing: the one a person writes replaces the preset's other.
+  void user_overrides_bucket() {
+    const Json* written = section_of(user_, "strategy");
+    if (written == nullptr || !written->is_object()) return;
+    const bool in_MiB = written->contains("bucket_MiB");
+    const bool in_elements = written->contains("bucket_elements") || written->contains("bucket_elements_per_dp_rank");
+    if (in_MiB) dropped_ = {"bucket_elements", "bucket_elements_per_dp_rank"};
+    if (in_elements) dropped_ = {"bucket_MiB"};
+    if (in_MiB && in_elements) dropped_.clear();
+  }
+
+  void merge() {
+    merged_ = document_.merged();
+    const Json* written = section_of(user_, "strategy");
+    merge_json(merged_, user_);  // --set stands above the files
+    for (const std::string& key : dropped_)
+      if (written != nullptr && !written->contains(key) && merged_["strategy"].is_object()) merged_["strategy"].erase(key);
+  }
+
+  void read(bool is_sweep) {
+    ObjectReader r(merged_, file_, "", problems_);
+    if (r.integer("stepcast", {.fallback = kFormatVersion, .min = 0}) != kFormatVersion)
+      r.problem("stepcast", fmt::format("this build reads format {}", kFormatVersion));
+    scenario_.name = r.text("name", "");
+    r.text("description", "");
+    for (const char* later : {"data", "faults", "cost"})
+      if (r.raw(later) != nullptr) r.problem(later, "is not supported yet", "remove it; nothing would use it");
+    scenario_.profile = r.text("profile", "");
+    if (auto run = r.object("run")) scenario_.run = read_run(*run);
+    else r.raw("run");
+    read_hardware(r);
+    if (is_sweep) {
+      for (const std::string& key : kTrainingSections) r.raw(key);
+      const int gpus = scenario_.cluster.groups.empty() ? 0 : scenario_.cluster.groups.front().spec.gpus;
+      if (auto sweep = r.object("collective")) scenario_.collective_sweep = read_collective_sweep(*sweep, gpus);
+      read_strategy_section(r);
+    } else {
+      r.raw("collective");
+      read_training_step(r);
+    }
+    r.done();
+    if (has_cluster_)
+      if (const auto path = profile_path_of(scenario_); !path) problems_.add(path.problems());
+  }
+
+  void read_hardware(ObjectReader& r) {
+    auto cluster = r.object("cluster");
+    if (!cluster && can_read_cluster_) r.problem("cluster", "is missing; the hardware is expected", "for example { \"preset\": \"dgx-h100-ib400\", \"nodes\": 2 }");
+    if (!cluster && !user_.contains("cluster")) {
+      if (!can_read_cluster_) r.problem("cluster", "is missing; the hardware is expected", "for example { \"preset\": \"dgx-h100-ib400\", \"nodes\": 2 }");
+      return;
+    }
+    if (!cluster || !can_read_cluster_) return;
+    const std::size_t before = problems_.size();
+    scenario_.cluster = read_cluster(*cluster);
+    has_cluster_ = is_sound_since(before) && !scenario_.cluster.groups.empty();
+  }
+
+  void read_training_step(ObjectReader& r) {
+    const std::size_t before = problems_.size();
+    auto model = r.object("model");
+    if (!model) {
+      if (!user_.contains("model")) r.problem("model", "is missing; what is trained is expected", "for example { \"preset\": \"gpt3-175b\" }");
+    } else if (can_read_model_) {
+      scenario_.model = read_model(*model);
+    }
+    const bool has_model = model && can_read_model_ && is_sound_since(before);
+
+    const std::size_t before_layout = problems_.size();
+    static const Json nothing = Json::object();
+    auto parallel = r.object("parallel");
+    scenario_.parallel = read_layout(parallel ? *parallel : ObjectReader(nothing, file_, "/parallel", problems_));
+    const bool has_layout = is_sound_since(before_layout);
+    const int world = has_cluster_ ? scenario_.cluster.gpus() : 0;
+    const bool fits_world = has_layout && derive_dp(world);
+
+    const std::size_t before_training = problems_.size();
+    if (has_model && has_layout) fill_training_defaults();
+    auto training = r.object("training");
+    scenario_.training = read_training(training ? *training : ObjectReader(nothing, file_, "/training", problems_));
+    const bool has_training = is_sound_since(before_training);
+    if (has_model && has_layout && has_training)
+      check_layout(scenario_.parallel, scenario_.model, scenario_.training, fits_world ? world : 0, file_, problems_);
+
+    read_strategy_section(r);
+    if (auto compression = r.object("compression")) scenario_.compression = read_compression(*compression);
+    for (const ObjectReader& straggler : r.objects("stragglers")) scenario_.stragglers.push_back(read_straggler(straggler, world));
+    check_link_events();
+  }
+
+  void read_strategy_section(ObjectReader& r) {
+    auto strategy = r.object("strategy");
+    if (!strategy || !can_read_strategy_) return;
+    scenario_.strategy = read_strategy(*strategy, scenario_.parallel.dp * scenario_.parallel.cp,
+                                       bytes_per_element(scenario_.training.gradient_precision));
+  }
+
+  // True when nothing worse than an unknown key was found since: values may then be checked against each other.
+  bool is_sound_since(std::size_t before) const {
+    return std::all_of(problems_.list().begin() + static_cast<std::ptrdiff_t>(before), problems_.list().end(),
+                       [](const Problem& p) { return p.message == "is not a known key"; });
+  }
+
+  // dp left out: the world size gives it. False when tp x pp x cp does not divide the world.
+  bool derive_dp(int world) {
+    ParallelLayout& layout = scenario_.parallel;
+    if (layout.dp > 0) return true;
+    const std::int64_t model_ranks = std::int64_t{layout.tp} * layout.pp * layout.cp;
+    if (world == 0) { layout.dp = 1; return false; }
+    layout.dp = static_cast<int>(std::max<std::int64_t>(1, world / model_ranks));
+    if (world % model_ranks == 0) {
+      scenario_.notes.push_back(fmt::format("parallel.dp = {} from {} GPUs / (tp {} x pp {} x cp {})", layout.dp, world, layout.tp, layout.pp, layout.cp));
+      return true;
+    }
+    problem("/parallel", fmt::format("tp x pp x cp = {} x {} x {} = {} does not divide the {} GPUs of the cluster", layout.tp, layout.pp, layout.cp, model_ranks, world),
+            fmt::format("{} GPUs would be used", std::max<std::int64_t>(model_ranks, world - world % model_ranks)));
+    return false;
+  }
+
+  // A scenario may leave out the batch and the sequence: a stated default stands in for them.
+  void fill_training_defaults() {
+    if (merged_.contains("training") && !merged_["training"].is_object()) return;
+    Json& training = merged_["training"];
+    if (training.is_null()) training = Json::object();
+    if (!training.contains("sequence_length")) {
+      const bool has_tokens = scenario_.model.kind == ModelKind::transformer || scenario_.model.kind == ModelKind::moe;
+      const std::int64_t positions = scenario_.model.transformer.max_positions;
+      const std::int64_t tokens = !has_tokens ? 1 : positions > 0 ? std::min<std::int64_t>(positions, 4096) : 4096;
+      training["sequence_length"] = tokens;
+      scenario_.notes.push_back(fmt::format("training.sequence_length = {} was not given", tokens));
+    }
+    if (training.contains("global_batch")) return;
+    const Json micro = training.value("micro_batch", Json(1));
+    const std::int64_t micro_batch = micro.is_number_integer() && micro.get<std::int64_t>() > 0 && micro.get<std::int64_t>() < (1 << 20) ? micro.get<std::int64_t>() : 1;
+    // Four micro-batches per stage leave a bubble of about a fifth; without a pipeline one is enough.
+    const std::int64_t micro_batches = scenario_.parallel.pp > 1 ? 4 * scenario_.parallel.pp : 1;
+    training["global_batch"] = micro_batch * micro_batches * scenario_.parallel.dp;
+    scenario_.notes.push_back(fmt::format("training.global_batch = {} was not given: {} micro-batches of {} on each of {} replicas",
+                                          micro_batch * micro_batches * scenario_.parallel.dp, micro_batches, micro_batch, scenario_.parallel.dp));
+  }
+
+  void check_link_events() {
+    if (!has_cluster_) return;
+    for (std::size_t i = 0; i < scenario_.cluster.link_events.size(); ++i)
+      if (const int node = scenario_.cluster.link_events[i].node; node < 0 || node >= scenario_.cluster.nodes())
+        problem(fmt::format("/cluster/link_events/{}/node", i), fmt::format("node {} does not exist; nodes are 0 to {}", node, scenario_.cluster.nodes() - 1));
+  }
+
+  LayeredDocument& document_;
+  Json user_, merged_;
+  const std::string& file_;
+  Problems problems_;
+  Scenario scenario_;
+  std::vector<std::string> dropped_;
+  bool can_read_cluster_ = false, can_read_model_ = false, can_read_strategy_ = false, has_cluster_ = false;
+};
+}  // namespace
+
+Scenario assemble(LayeredDocument& document, Json user, const std::string& file, Problems& problems) {
+  return Assembly(document, std::move(user), file).run(problems);
+}
+}  // namespace stepcast
