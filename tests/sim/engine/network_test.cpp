@@ -9,7 +9,7 @@ using namespace stepcast;
 
 namespace {
 // Engines that share links.
-std::unique_ptr<Network> sharing_network() { return make_network(EngineKind::native); }
+std::unique_ptr<Network> sharing_network() { return make_network(GENERATE(EngineKind::native, EngineKind::simgrid)); }
 }  // namespace
 
 TEST_CASE("two equal flows on one link each take twice as long", "[network]") {
@@ -108,7 +108,7 @@ TEST_CASE("a cancelled flow leaves its share and never calls back", "[network]")
 }
 
 TEST_CASE("a flow without links completes in the instant it starts", "[network]") {
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::analytic));
+  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   double end = -1;
   bool cancelled_ran = false;
   network->after(3, [&] {
@@ -121,7 +121,7 @@ TEST_CASE("a flow without links completes in the instant it starts", "[network]"
 }
 
 TEST_CASE("timers of one instant run in the order in which they were set", "[network]") {
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::analytic));
+  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   std::vector<int> order;
   network->after(2, [&] { order.push_back(1); });
   const auto cancelled = network->after(2, [&] { order.push_back(2); });
@@ -134,7 +134,7 @@ TEST_CASE("timers of one instant run in the order in which they were set", "[net
 
 TEST_CASE("a fraction of a byte takes its time", "[network]") {
   // 0.375 B at 0.5 B/s: 0.75 s.
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::analytic));
+  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   double end = 0;
   network->start_flow(std::vector{network->link("a", 0.5)}, 0.375, [&] { end = network->now(); });
   network->run();
@@ -142,7 +142,7 @@ TEST_CASE("a fraction of a byte takes its time", "[network]") {
 }
 
 TEST_CASE("an exception of a callback comes out of run", "[network]") {
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::analytic));
+  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   network->after(1, [] { throw std::runtime_error("from a callback"); });
   REQUIRE_THROWS_WITH(network->run(), "from a callback");
 }
