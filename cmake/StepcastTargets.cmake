@@ -16,6 +16,8 @@ function(stepcast_test name)
     set(ARG_LABEL unit)
   endif()
   add_executable(${name}_test ${ARG_SOURCES})
+  # Assertion macros are heavy to optimise and never hot.
+  target_compile_options(${name}_test PRIVATE -O0)
   target_link_libraries(${name}_test PRIVATE stepcast::flags stepcast::tests_support ${ARG_LINK})
   string(REPLACE "_" "." prefix ${name})
   catch_discover_tests(${name}_test TEST_PREFIX "${prefix}." EXTRA_ARGS --warn NoTests PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 900)

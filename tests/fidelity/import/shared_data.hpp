@@ -1,4 +1,5 @@
 #pragma once
+#include "tests/support/test.hpp"
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -8,7 +9,7 @@ namespace stepcast::test {
 /// shared/data found beside one of the project's parents. Empty where absent; tests say so and skip.
 inline std::string shared_data() {
   if (const char* given = std::getenv("STEPCAST_SHARED_DATA")) return given;
-  for (std::filesystem::path folder = STEPCAST_SOURCE_DIR; folder.has_relative_path(); folder = folder.parent_path())
+  for (std::filesystem::path folder = stepcast::test::source_dir(); folder.has_relative_path(); folder = folder.parent_path())
     if (std::filesystem::is_directory(folder.parent_path() / "shared/data/traces")) return (folder.parent_path() / "shared/data").string();
   return "";
 }

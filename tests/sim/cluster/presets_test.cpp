@@ -9,7 +9,7 @@ using namespace stepcast;
 
 TEST_CASE("every bundled cluster reads without a problem and builds its network", "[cluster]") {
   int seen = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(STEPCAST_SOURCE_DIR "/scenarios/clusters")) {
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() + "/scenarios/clusters")) {
     if (entry.path().extension() != ".json") continue;
     ++seen;
     const auto json = read_json_file(entry.path().string());
