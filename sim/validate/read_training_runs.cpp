@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include "sim/validate/table_format.hpp"
+#include "sim/validate/training_scenario.hpp"
+
+/// training_runs.csv, and the tables whose columns are the same things under other names (vTrain, MLPerf).
+namespace stepcast {
+namespace {
+
+using Renamed = std::vector<std::pair<const char*, const char*>>;  // ours, theirs
+
+TableRow in_our_columns(const CsvTable& table, std::size_t index, TableFormat format) {
+  TableRow row(table, index);
+  const auto copy = [&](const Renamed& columns) {
+    for (const auto& [ours, theirs] : columns) row.overwrite(ours, std::string(row.text(theirs)));
+  };
+  if (format == TableFormat::vtrain) {
+    copy({{"n_accel", "gpus"}, {"gbs", "global_batch"}, {"mbs", "micro_batch"}, {"seq_len", "sequence_length"}});
+    if (const auto ms = row.number("iteration_time_ms")) row.overwrite("step_time_s", fmt::format("{:.9g}", *ms / 1e3));
+  }
+  if (format == TableFormat::mlperf)
+    copy({{"gbs", "global_batch"}, {"model", "benchmark"}, {"interconnect", "network"}});
+  return row;
+}
+
+std::string id_of(const TableRow& row, TableFormat format) {
+  if (format == TableFormat::training_runs) return row.text("row_id");
+  if (format == TableFormat::mlperf)
+    return fmt::format("{}/{}/{} n{} line {}", row.text("org"), row.text("system"), row.text("benchmark"), row.text("n_accel"), row.line());
+  return fmt::format("line {}: {} GPUs h{} l{} t{} d{} p{} mbs{} gbs{}", row.line(), row.text("gpus"), row.text("hidden"),
+                     row.text("layers"), row.text("tp"), row.text("dp"), row.text("pp"), row.text("mbs"), row.text("gbs"));
+}
+}  // namespace
+
+Questions read_training_runs(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options) {
+  const TableFormat format = format_of(table);
+  Questions questions;
+  for (std::size_t index = 0; index < table.rows(); ++index) {
+    const TableRow row = in_our_columns(table, index, format);
+    const std::string name = format == TableFormat::training_runs ? row.text("table") : std::string(text_of(format));
+    if (!options.table.empty() && name != options.table) continue;
+    const AssumptionSet& set = book.set_for(name);
+    const std::string id = id_of(row, format);
+    const AssumedRow assumed = assume(book, set, row);
+    StepOrReason step = step_question(assumed, set);
+    if (const auto* reason = std::get_if<std::string>(&step)) {
+      questions.skipped.push_back({name, id, *reason});
+      continue;
+    }
+    const SecondsOrReason measured = measured_step(assumed.row, set.measured);
+    if (const auto* reason = std::get_if<std::string>(&measured)) {
+      questions.skipped.push_back({name, id, *reason});
+      continue;
+    }
+    questions.list.push_back({name, fmt::format("{} line {}", table.file(), row.line()), std::get<StepQuestion>(std::move(step)),
+                              {{id, Metric::step_time, std::get<double>(measured), 0}}});
+  }
+  return questions;
+}
+}  // namespace stepcast
