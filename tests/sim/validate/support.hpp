@@ -4,6 +4,7 @@
 #include "sim/io/csv.hpp"
 #include "sim/validate/assumptions.hpp"
 #include "sim/validate/predictor.hpp"
+#include "tests/support/test.hpp"
 
 /// Small tables written after the format of the public ones, and a predictor that needs no simulator.
 namespace stepcast::test {
@@ -12,7 +13,7 @@ inline CsvTable table_of(const std::string& text, const std::string& file = "tab
 }
 /// The assumption sets that the project ships.
 inline AssumptionBook shipped_book() {
-  return read_assumptions(std::string(STEPCAST_SOURCE_DIR) + "/scenarios/validation").value_or_throw();
+  return read_assumptions(source_dir() + "/scenarios/validation").value_or_throw();
 }
 /// Predicts `factor` times what was measured, give or take a tenth; refuses questions of table "refused".
 class FakePredictor : public Predictor {
