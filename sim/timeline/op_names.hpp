@@ -15,7 +15,11 @@ inline constexpr std::string_view embedding = "embedding", position = "position"
     top_mlp = "top_mlp", grad_norm = "grad_norm", clip = "clip", adam = "adam", sgd = "sgd", lamb = "lamb",
     tp_all_reduce = "tp_all_reduce", tp_all_gather = "tp_all_gather", tp_reduce_scatter = "tp_reduce_scatter",
     cp_exchange = "cp_exchange", grad_reduce = "grad_reduce", param_gather = "param_gather", send = "send", recv = "recv",
-    encode = "encode", decode = "decode", data = "data";
+    encode = "encode", decode = "decode", data = "data", qkv_bias = "qkv_bias", qkv_grad = "qkv_grad",
+    attention_dropout = "attention_dropout", attention_layout = "attention_layout", kv_expand = "kv_expand",
+    residual_grad = "residual_grad", grad_accumulate = "grad_accumulate", cast = "cast", unpermute = "unpermute",
+    qkv_all_to_all = "qkv_all_to_all", pooler = "pooler", mlm_transform = "mlm_transform", q_norm = "q_norm",
+    kv_norm = "kv_norm", param_cast = "param_cast", zero_grad = "zero_grad", table_update = "table_update", excite = "excite", custom = "custom";
 }  // namespace stepcast::op
 namespace stepcast::phase {
 inline constexpr std::string_view step = "step", forward = "forward", backward = "backward",

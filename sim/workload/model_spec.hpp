@@ -38,6 +38,7 @@ struct MixtureSpec {
 struct TransformerSpec {
   std::int64_t layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0, vocab = 0;
   std::int64_t max_positions = 0;  // > 0: learned positions of that many rows
+  bool rope = true;                // rotary positions; false with learned positions or ALiBi
   bool gated = false;              // SwiGLU-style MLP (three matrices)
   bool tied_embedding = true, bias = true, causal = true, dropout = false;
   bool is_encoder_with_mlm_head = false;  // BERT: pooler and masked-token head

@@ -1,0 +1,107 @@
+#include "tests/sim/workload/workload_fixtures.hpp"
+
+using namespace stepcast;
+using namespace stepcast::test;
+
+namespace {
+constexpr const char* kPlain = R"({"global_batch": 8, "micro_batch": 1, "sequence_length": 2048, "attention": "unfused"})";
+}
+
+TEST_CASE("a GPT block does 24 B T C^2 + 4 B T^2 C flops forward and twice that backward", "[transformer]") {
+  // Narayanan 2021 section 5.1 with ffn = 4C; unfused attention computes the full square.
+  const ModelWork work = model_work(preset("gpt3-175b"), training(kPlain), layout("{}"));
+  const double t = 2048, c = 12288, forward = 24 * t * c * c + 4 * t * t * c;
+  const LayerWork& block = kind(work, "block");
+  REQUIRE(flops(block.forward) == Approx(forward).epsilon(1e-12));
+  REQUIRE(flops(block.backward) == Approx(2 * forward).epsilon(1e-12));
+}
+
+TEST_CASE("model flops follow 72 B L s h^2 (1 + s/6h + V/12hL)", "[transformer]") {
+  const ModelSpec model = preset("gpt3-175b");
+  const double l = 96, s = 2048, h = 12288, v = 51200;
+  const double expected = 72 * l * s * h * h * (1 + s / (6 * h) + v / (12 * h * l));
+  REQUIRE(model_work(model, training(kPlain), layout("{}")).model_flops_per_sample.value == Approx(expected).epsilon(1e-12));
+}
+
+TEST_CASE("tensor parallel ranks share a block's flops evenly", "[transformer]") {
+  for (const char* name : {"gpt3-175b", "llama3-8b", "deepseek-v2-lite"}) {
+    INFO(name);
+    const ModelSpec model = preset(name);
+    const TrainingSpec t = training(R"({"global_batch": 8, "sequence_length": 2048})");
+    const LayerWork whole = kind(model_work(model, t, layout("{}")), "block");
+    const LayerWork part = kind(model_work(model, t, layout(R"({"tp": 4, "sequence_parallel": true})")), "block");
+    REQUIRE(4 * flops(part.forward) == Approx(flops(whole.forward)).epsilon(1e-12));
+    REQUIRE(4 * flops(part.backward) == Approx(flops(whole.backward)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("tensor parallel without sequence parallel makes two all-reduces of B T C each way", "[transformer]") {
+  const LayerWork block = kind(model_work(preset("gpt3-175b"), training(kPlain), layout(R"({"tp": 8})")), "block");
+  REQUIRE(collectives(block.forward, Collective::all_reduce) == 2);
+  REQUIRE(collectives(block.backward, Collective::all_reduce) == 2);
+  REQUIRE(collectives(block.forward, Collective::all_gather) + collectives(block.forward, Collective::reduce_scatter) == 0);
+  for (const Op& op : block.forward)
+    if (op.is_collective()) REQUIRE(std::get<CollectiveShape>(op.shape).buffer.value == std::int64_t{2048} * 12288 * 2);
+}
+
+TEST_CASE("sequence parallel gathers before and scatters after and gathers the input once more backward", "[transformer]") {
+  const LayerWork block =
+      kind(model_work(preset("gpt3-175b"), training(kPlain), layout(R"({"tp": 8, "sequence_parallel": true})")), "block");
+  REQUIRE(collectives(block.forward, Collective::all_gather) == 2);
+  REQUIRE(collectives(block.forward, Collective::reduce_scatter) == 2);
+  REQUIRE(collectives(block.backward, Collective::all_gather) == 4);
+  REQUIRE(collectives(block.backward, Collective::reduce_scatter) == 2);
+  REQUIRE(collectives(block.forward, Collective::all_reduce) + collectives(block.backward, Collective::all_reduce) == 0);
+}
+
+TEST_CASE("one rank alone communicates nothing", "[transformer]") {
+  for (const char* name : {"llama3-8b", "mixtral-8x7b", "deepseek-v3"}) {
+    const ModelWork work = model_work(preset(name), training(R"({"global_batch": 1, "sequence_length": 4096})"), layout("{}"));
+    for (const LayerWork& layer : work.kinds)
+      for (const auto* ops : {&layer.forward, &layer.recompute, &layer.backward})
+        for (const Op& op : *ops) REQUIRE_FALSE(op.is_collective());
+  }
+}
+
+TEST_CASE("full recompute repeats the forward with its collectives and selective only the attention core", "[transformer]") {
+  const ModelSpec model = preset("gpt3-175b");
+  const ParallelLayout l = layout(R"({"tp": 8})");
+  const LayerWork full = kind(model_work(model, training(R"({"global_batch": 8, "sequence_length": 2048, "attention": "unfused", "recompute": "full"})"), l), "block_recomputed");
+  REQUIRE(flops(full.recompute) == flops(full.forward));
+  REQUIRE(collectives(full.recompute, Collective::all_reduce) == 2);
+  const LayerWork selective = kind(model_work(model, training(R"({"global_batch": 8, "sequence_length": 2048, "attention": "unfused", "recompute": "selective"})"), l), "block");
+  // Scores and values over the 12 heads of this rank: 2 products of 2 T^2 d flops each.
+  REQUIRE(flops(selective.recompute) == Approx(12 * 2 * 2.0 * 2048 * 2048 * 128).epsilon(1e-12));
+  REQUIRE(collectives(selective.recompute, Collective::all_reduce) == 0);
+}
+
+TEST_CASE("recompute_layers recomputes the first blocks of every stage", "[transformer]") {
+  const ModelWork work = model_work(preset("gpt3-175b"), training(R"({"global_batch": 8, "sequence_length": 2048, "recompute": "full", "recompute_layers": 5})"),
+                                    layout(R"({"pp": 8})"));
+  int again = 0;
+  for (std::size_t block = 0; block < work.blocks.size(); ++block) {
+    const bool recomputed = !work.kinds[static_cast<std::size_t>(work.blocks[block])].recompute.empty();
+    REQUIRE(recomputed == (block % 12 < 5));  // 96 blocks over 8 stages: 12 each
+    again += recomputed;
+  }
+  REQUIRE(again == 40);
+}
+
+TEST_CASE("activations of a block are those of Korthikanti 2022", "[memory]") {
+  const ModelSpec model = preset("gpt3-175b");
+  const double s = 2048, h = 12288, a = 96;
+  const auto activation = [&](const char* t, const char* l) {
+    return static_cast<double>(kind(model_work(model, training(t), layout(l)), "block").activation.value);
+  };
+  // Equation 1: s b h (34 + 5 a s / h)
+  REQUIRE(activation(kPlain, "{}") == Approx(s * h * (34 + 5 * a * s / h)).epsilon(1e-9));
+  // Equation 2, tensor parallel t = 8: s b h (10 + 24/t + 5 a s / (h t))
+  REQUIRE(activation(kPlain, R"({"tp": 8})") == Approx(s * h * (10 + 24.0 / 8 + 5 * a * s / (h * 8))).epsilon(1e-9));
+  // Equation 4, with sequence parallel: s b h / t (34 + 5 a s / h)
+  REQUIRE(activation(kPlain, R"({"tp": 8, "sequence_parallel": true})") == Approx(s * h / 8 * (34 + 5 * a * s / h)).epsilon(1e-9));
+  // Selective recompute (equation 6): 34 s b h / t; full: the input, 2 s b h.
+  REQUIRE(activation(R"({"global_batch": 8, "sequence_length": 2048, "attention": "unfused", "recompute": "selective"})",
+                     R"({"tp": 8, "sequence_parallel": true})") == Approx(34 * s * h / 8).epsilon(1e-9));
+  const ModelWork full = model_work(model, training(R"({"global_batch": 8, "sequence_length": 2048, "recompute": "full"})"), layout("{}"));
+  REQUIRE(full.kinds[1].activation.value == static_cast<std::int64_t>(2 * s * h));
+}
