@@ -35,6 +35,18 @@ int place_in_stage(const RankCoordinates& at, const ParallelLayout& layout) {
   return place;
 }
 
+/// Place of a rank among the ranks with the same dense parameters: its index in the dp group.
+int place_in_dp_group(const RankCoordinates& at, const ParallelLayout& layout) {
+  int place = 0, stride = 1;
+  for (const Axis axis : layout.rank_order) {
+    if (axis == Axis::tp || axis == Axis::pp) continue;
+    place += coordinate(at, axis) * stride;
+    stride *= layout.size_of(axis);
+  }
+  return place;
+}
+int shard_group(const ParallelLayout& layout) { return layout.shard_size > 0 ? layout.shard_size : layout.dp * layout.cp; }
+
 using GroupKey = std::array<int, 3>;
 /// Ranks with equal keys form a group.
 GroupKey key_of(GroupKind kind, const RankCoordinates& at, const ParallelLayout& layout) {
@@ -42,6 +54,8 @@ GroupKey key_of(GroupKind kind, const RankCoordinates& at, const ParallelLayout&
     case GroupKind::tp: return {at.cp, at.dp, at.pp};
     case GroupKind::cp: return {at.tp, at.dp, at.pp};
     case GroupKind::dp: return {at.tp, at.pp, 0};
+    case GroupKind::dp_shard: return {at.tp, at.pp, place_in_dp_group(at, layout) / shard_group(layout)};
+    case GroupKind::dp_replicate: return {at.tp, at.pp, place_in_dp_group(at, layout) % shard_group(layout)};
     case GroupKind::pp: case GroupKind::embedding: return {at.tp, at.cp, at.dp};
     case GroupKind::world: return {0, 0, 0};
     case GroupKind::ep: {
@@ -107,6 +121,8 @@ int group_size(GroupKind kind, const ParallelLayout& layout) {
     case GroupKind::ep: return layout.ep;
     case GroupKind::dp: return layout.dp * layout.cp;
     case GroupKind::edp: return layout.tp * layout.cp * layout.dp / (layout.ep * layout.expert_tp);
+    case GroupKind::dp_shard: return shard_group(layout);
+    case GroupKind::dp_replicate: return layout.dp * layout.cp / shard_group(layout);
     case GroupKind::pp: return layout.pp;
     case GroupKind::embedding: return layout.pp > 1 ? 2 : 1;
     case GroupKind::world: break;

@@ -54,6 +54,7 @@ RankCoordinates coordinates_of(int rank, const ParallelLayout& layout);
 int rank_of(const RankCoordinates& at, const ParallelLayout& layout);
 
 /// The ranks of every group of a kind, each in ring order; groups sorted by first rank. dp spans dp x cp.
+/// dp_shard: runs of shard_size members of a dp group; dp_replicate: the members at the same place of every run.
 /// Sizes: tp, cp, ep, dp*cp, edp = tp*cp*dp / (ep*expert_tp), pp; embedding: {first stage, last stage} pairs.
 std::vector<std::vector<int>> groups_of(GroupKind kind, const ParallelLayout& layout);
 int group_size(GroupKind kind, const ParallelLayout& layout);

@@ -39,6 +39,7 @@ TEST_CASE("groups of every kind partition the ranks into equal parts", "[layout]
       for (l.ep = 1; l.ep <= stage; ++l.ep)
         for (const int expert_tp : {1, l.tp}) {
           l.expert_tp = expert_tp;
+          l.shard_size = l.dp;  // divides dp x cp
           if (stage % (l.ep * expert_tp) != 0) continue;
           for (const auto& entry : EnumText<GroupKind>::table) {
             const GroupKind kind = entry.first;
@@ -67,6 +68,10 @@ TEST_CASE("Megatron's order puts tensor ranks side by side and pipeline stages f
   REQUIRE(groups_of(GroupKind::pp, l).front() == std::vector<int>{0, 8});
   REQUIRE(groups_of(GroupKind::ep, l).front() == std::vector<int>{0, 1});
   REQUIRE(groups_of(GroupKind::edp, l).front() == std::vector<int>{0, 2, 4, 6});
+  ParallelLayout hybrid = l;  // HSDP: shards over neighbours, replicas farther apart
+  hybrid.shard_size = 2;
+  REQUIRE(groups_of(GroupKind::dp_shard, hybrid).front() == std::vector<int>{0, 2});
+  REQUIRE(groups_of(GroupKind::dp_replicate, hybrid).front() == std::vector<int>{0, 4});
   ParallelLayout split = l;  // experts split over tp as well: expert groups skip over the tensor ranks
   split.expert_tp = 2;
   REQUIRE(groups_of(GroupKind::ep, split).front() == std::vector<int>{0, 2});
