@@ -41,6 +41,10 @@ struct CollectiveTerms {
   std::string nearest_measured;  // "8 GPUs, 8 GiB" when extrapolated
 };
 
+struct Setting;
+struct Request;
+struct Candidate;
+
 /// The collectives of one cluster under one profile.
 /// Single-node groups: the measured curve of (collective, ranks), interpolated in log size; unmeasured rank counts by the
 /// fitted start-up + bandwidth model. Multi-node groups: NCCL-like choice of algorithm by size, latency per step and
@@ -54,6 +58,7 @@ class CollectiveModel {
   Seconds uncontended_time(Collective collective, Bytes buffer, const GroupShape& shape, BytesPerSecond port_share) const;
 
  private:
+  Candidate best_of(const Setting& setting, const Request& request) const;
   CollectiveProfile profile_;
   NodeSpec node_;
   FabricSpec fabric_;

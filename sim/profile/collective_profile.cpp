@@ -41,9 +41,12 @@ FabricFit read_fabric_fit(ObjectReader reader) {
   fit.base_latency = Seconds(reader.number("base_latency_us", {.fallback = 0, .max = 1e6}) * 1e-6);
   fit.ring_step_latency = Seconds(reader.number("ring_step_latency_us", {.max = 1e6}) * 1e-6);
   fit.tree_step_latency = Seconds(reader.number("tree_step_latency_us", {.max = 1e6}) * 1e-6);
+  fit.simple_step_latency = Seconds(reader.number("simple_step_latency_us", {.fallback = 14, .max = 1e6}) * 1e-6);
+  fit.ll128 = reader.boolean("ll128", true);
   fit.large_efficiency = reader.number("large_efficiency", {.min = 0.01, .max = 1.0});
   fit.half_efficiency_size = Bytes(std::llround(reader.number("half_efficiency_B", {.fallback = 0, .max = 1e12})));
   fit.all_to_all_efficiency = reader.number("all_to_all_efficiency", {.min = 0.01, .max = 1.0});
+  fit.pair_efficiency = reader.number("pair_efficiency", {.fallback = 0.8, .min = 0.01, .max = 1.0});
   fit.source = reader.text("source", "");
   reader.done();
   return fit;
@@ -91,9 +94,12 @@ Json json_of(const CollectiveProfile& profile) {
                            {"base_latency_us", rounded(fit.base_latency.value * 1e6)},
                            {"ring_step_latency_us", rounded(fit.ring_step_latency.value * 1e6)},
                            {"tree_step_latency_us", rounded(fit.tree_step_latency.value * 1e6)},
+                           {"simple_step_latency_us", rounded(fit.simple_step_latency.value * 1e6)},
+                           {"ll128", fit.ll128},
                            {"large_efficiency", rounded(fit.large_efficiency)},
                            {"half_efficiency_B", fit.half_efficiency_size.value},
                            {"all_to_all_efficiency", rounded(fit.all_to_all_efficiency)},
+                           {"pair_efficiency", rounded(fit.pair_efficiency)},
                            {"source", fit.source}});
   Json parameters = Json::object();
   for (const auto& [name, value] : profile.parameters) parameters[name] = rounded(value);

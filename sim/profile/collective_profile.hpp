@@ -19,15 +19,20 @@ struct CollectiveCurve {
   std::string source;
 };
 
-/// Fitted behaviour of one transport between nodes.
+/// Fitted behaviour of one transport between nodes. Ring and tree step latencies are those of NCCL's low-latency protocol
+/// (LL), LL128 follows by a fixed ratio (sim/collective/protocols.hpp); Simple goes through the host's proxy thread and, on some
+/// networks, a rendezvous, so it has its own.
 struct FabricFit {
   std::string transport;            // "infiniband", "efa" ...
   Seconds base_latency;             // of a multi-node collective, beside the steps
   Seconds ring_step_latency;        // per ring step that crosses nodes
   Seconds tree_step_latency;        // per tree level
+  Seconds simple_step_latency{14e-6};  // per step or level in the Simple protocol
+  bool ll128 = true;                // LL128 is used across nodes (NCCL: only where the NIC keeps 128-byte stores whole)
   double large_efficiency = 0.9;    // of the port's line rate at large sizes
   Bytes half_efficiency_size;       // bytes per edge at which half of it is reached
   double all_to_all_efficiency = 0.7;
+  double pair_efficiency = 0.8;     // of one NIC's line rate, one sender to one receiver
   std::string source;
 };
 

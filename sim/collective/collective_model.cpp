@@ -1,0 +1,119 @@
+#include "sim/collective/collective_model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/collective/algorithms.hpp"
+#include "sim/collective/single_node_curve.hpp"
+
+namespace stepcast {
+namespace {
+FabricFit named(std::string transport, double base_us, double ring_us, double tree_us, double simple_us, double efficiency,
+                double half_B, double all_to_all, double pair, bool ll128, std::string source) {
+  FabricFit fit;
+  fit.transport = std::move(transport);
+  fit.base_latency = Seconds(base_us * 1e-6);
+  fit.ring_step_latency = Seconds(ring_us * 1e-6);
+  fit.tree_step_latency = Seconds(tree_us * 1e-6);
+  fit.simple_step_latency = Seconds(simple_us * 1e-6);
+  fit.large_efficiency = efficiency;
+  fit.half_efficiency_size = Bytes(static_cast<std::int64_t>(half_B));
+  fit.all_to_all_efficiency = all_to_all;
+  fit.pair_efficiency = pair;
+  fit.ll128 = ll128;
+  fit.source = std::move(source);
+  return fit;
+}
+/// For a transport that the profile has no fit of: the latencies that NCCL's tuner assumes for any network, and 0.9 of line
+/// rate for RDMA, 0.8 for kernel TCP. The answer is flagged as extrapolated.
+FabricFit assumed_fit(const std::string& transport) {
+  const std::string source = "NVIDIA/nccl@01afd20 src/graph/tuning.cc latencies; efficiency assumed";
+  if (transport == "tcp") return named(transport, 25, 20, 25, 60, 0.8, 1e6, 0.5, 0.5, false, source);
+  if (transport == "ici") return named(transport, 5, 1.0, 1.0, 1.0, 0.9, 0, 0.9, 0.9, true, "TPU links are driven by the chip: 1 us per hop assumed");
+  return named(transport, 10, 2.7, 5.0, 14, 0.9, 1e6, 0.8, 0.8, true, source);
+}
+/// How many times less than its port a node of a torus gets: a ring edge uses one of its 2 x dimensions links; all-to-all
+/// uses all of them, but each byte crosses k/4 links of every dimension of size k on average.
+double torus_transit(const FabricSpec& fabric, CollectiveTerms::Pattern pattern) {
+  if (pattern != CollectiveTerms::Pattern::all_pairs) return 2.0 * static_cast<double>(std::max<std::size_t>(1, fabric.torus_shape.size()));
+  double hops = 0;
+  for (const int size : fabric.torus_shape) hops += size / 4.0;
+  return std::max(1.0, hops);
+}
+}  // namespace
+
+double bus_factor(Collective collective, int ranks) { return ranks <= 1 ? 1 : wire_share(collective, ranks); }
+
+CollectiveModel::CollectiveModel(const CollectiveProfile& profile, const NodeSpec& node, const FabricSpec& fabric,
+                                 Algorithm forced)
+    : profile_(profile), node_(node), fabric_(fabric), forced_(forced) {}
+
+CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer, const GroupShape& shape) const {
+  CollectiveTerms none;
+  none.pattern = CollectiveTerms::Pattern::none;
+  if (shape.ranks <= 1 || buffer.value <= 0) return none;
+
+  if (shape.nodes <= 1) {
+    const SingleNodeTime time = single_node_time(profile_, node_, collective, buffer, shape.ranks);
+    none.algorithm = collective == Collective::all_to_all || collective == Collective::send_recv ? Algorithm::direct
+                     : collective == Collective::all_reduce && node_.in_switch_reduction && shape.ranks > 4 ? Algorithm::nvls
+                                                                                                           : Algorithm::ring;
+    none.startup = time.startup;
+    none.intra = time.total - time.startup;
+    none.is_extrapolated = time.is_extrapolated;
+    none.nearest_measured = time.nearest_measured;
+    return none;
+  }
+
+  const auto fitted = std::find_if(profile_.fabrics.begin(), profile_.fabrics.end(),
+                                   [&](const FabricFit& fit) { return fit.transport == fabric_.transport; });
+  const bool is_fitted = fitted != profile_.fabrics.end();
+  const BytesPerSecond port = node_.nic_bandwidth * static_cast<double>(node_.nics);
+  BytesPerSecond share = port * std::min(1.0, static_cast<double>(shape.ranks_per_node) / std::max(1, node_.gpus));
+  if (fabric_.kind == FabricKind::torus) share = std::min(share, port / torus_transit(fabric_, CollectiveTerms::Pattern::ring));
+  const Setting setting{profile_, node_, fabric_, is_fitted ? *fitted : assumed_fit(fabric_.transport), share};
+  const Request request{collective, static_cast<double>(buffer.value), shape};
+
+  CollectiveTerms chosen;
+  if (collective == Collective::all_to_all) {
+    chosen = all_to_all_terms(setting, request);
+  } else if (collective == Collective::send_recv) {
+    chosen = send_recv_terms(setting, request);
+  } else {
+    chosen = best_of(setting, request).terms;
+  }
+  chosen.is_extrapolated = !is_fitted;
+  if (!is_fitted) chosen.nearest_measured = fmt::format("nothing on {}", fabric_.transport);
+  return chosen;
+}
+
+Candidate CollectiveModel::best_of(const Setting& setting, const Request& request) const {
+  std::vector<Candidate> all;
+  const auto append = [&](Algorithm algorithm, std::vector<Candidate> (*candidates)(const Setting&, const Request&)) {
+    const bool is_default = forced_ == Algorithm::automatic && algorithm != Algorithm::hierarchical;
+    if (!is_default && forced_ != algorithm) return;
+    for (Candidate& candidate : candidates(setting, request)) all.push_back(std::move(candidate));
+  };
+  append(Algorithm::ring, ring_candidates);
+  append(Algorithm::tree, tree_candidates);
+  append(Algorithm::nvls, nvls_candidates);
+  append(Algorithm::sharp, sharp_candidates);
+  append(Algorithm::hierarchical, hierarchical_candidates);
+  // An algorithm that does not know this collective leaves it to the ring, as NCCL does.
+  if (all.empty()) all = ring_candidates(setting, request);
+  return *std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.believed_s < b.believed_s; });
+}
+
+Seconds CollectiveModel::uncontended_time(Collective collective, Bytes buffer, const GroupShape& shape,
+                                          BytesPerSecond port_share) const {
+  const CollectiveTerms cost = terms(collective, buffer, shape);
+  if (cost.pattern == CollectiveTerms::Pattern::none) return cost.startup + cost.intra;
+  BytesPerSecond rate = port_share;
+  const BytesPerSecond port = node_.nic_bandwidth * static_cast<double>(node_.nics);
+  if (cost.pattern == CollectiveTerms::Pattern::pair)  // one GPU drives the NIC beside it, or its part of several
+    rate = std::min(rate, std::max(node_.nic_bandwidth, port / static_cast<double>(std::max(1, node_.gpus))));
+  if (fabric_.kind == FabricKind::torus) rate = std::min(rate, port / torus_transit(fabric_, cost.pattern));
+  return cost.startup + std::max(cost.intra, Seconds(cost.edge_bytes / rate.value));
+}
+}  // namespace stepcast

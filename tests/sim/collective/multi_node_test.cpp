@@ -1,0 +1,135 @@
+#include "sim/collective/collective_model.hpp"
+#include "tests/support/test.hpp"
+
+using namespace stepcast;
+using namespace stepcast::literals;
+
+namespace {
+/// A fabric without losses: no latency but 1 us per LL step, efficiency 1.
+CollectiveProfile ideal(double step_us = 0) {
+  FabricFit fit;
+  fit.transport = "infiniband";
+  fit.ring_step_latency = fit.tree_step_latency = fit.simple_step_latency = Seconds(step_us * 1e-6);
+  fit.large_efficiency = 1;
+  fit.all_to_all_efficiency = fit.pair_efficiency = 1;
+  return {{}, {fit}, {}};
+}
+NodeSpec node_of(int gpus) {
+  NodeSpec node;
+  node.gpus = gpus;
+  node.gpu_link = 1e6 * 1_GBps;  // inside a node nothing takes time
+  node.nics = gpus;
+  node.nic_bandwidth = 50_GBps;
+  return node;
+}
+FabricSpec flat() {
+  FabricSpec fabric;
+  fabric.hop_latency = 0_s;
+  return fabric;
+}
+using Pattern = CollectiveTerms::Pattern;
+}  // namespace
+
+TEST_CASE("ring all-reduce moves 2(n-1)/n of the buffer over each edge", "[collective]") {
+  const CollectiveModel model(ideal(), node_of(8), flat(), Algorithm::ring);
+  // n = 32: 2 * 31/32 * 1 GiB.
+  const CollectiveTerms terms = model.terms(Collective::all_reduce, 1_GiB, {32, 4, 8, 1});
+  REQUIRE(terms.pattern == Pattern::ring);
+  REQUIRE(terms.payload_edge_bytes == Approx(2 * 31.0 / 32 * 1073741824.0));
+  REQUIRE(terms.edge_bytes == Approx(terms.payload_edge_bytes));
+  REQUIRE(model.terms(Collective::all_gather, 1_GiB, {32, 4, 8, 1}).payload_edge_bytes == Approx(31.0 / 32 * 1073741824.0));
+  REQUIRE(model.terms(Collective::reduce_scatter, 1_GiB, {32, 4, 8, 1}).payload_edge_bytes == Approx(31.0 / 32 * 1073741824.0));
+}
+
+TEST_CASE("one rank per node in a ring of four nodes takes its closed form", "[collective]") {
+  // S = 8 GB, n = 4, one NIC of 50 GB/s: 2 * 3/4 * 8 / 50 = 240 ms, no latency. Simple is chosen for its full rate.
+  const CollectiveModel model(ideal(), node_of(1), flat(), Algorithm::ring);
+  REQUIRE(model.uncontended_time(Collective::all_reduce, 8_GB, {4, 4, 1, 1}, 50_GBps).value == Approx(0.24));
+}
+
+TEST_CASE("sibling groups that share a node's port take their share of its time", "[collective]") {
+  const CollectiveModel model(ideal(), node_of(8), flat(), Algorithm::ring);
+  const double alone = model.uncontended_time(Collective::all_gather, 8_GB, {4, 4, 1, 1}, 400_GBps).value;
+  const double shared = model.uncontended_time(Collective::all_gather, 8_GB, {4, 4, 1, 1}, 50_GBps).value;
+  REQUIRE(shared == Approx(8 * alone));
+}
+
+TEST_CASE("a tree sends twice the buffer and with two nodes once", "[collective]") {
+  const CollectiveModel model(ideal(), node_of(8), flat(), Algorithm::tree);
+  REQUIRE(model.terms(Collective::all_reduce, 1_GB, {64, 8, 8, 1}).payload_edge_bytes == Approx(2e9));
+  REQUIRE(model.terms(Collective::all_reduce, 1_GB, {16, 2, 8, 1}).payload_edge_bytes == Approx(1e9));
+}
+
+TEST_CASE("small all-reduces over many nodes take the tree and large ones over few the ring", "[collective]") {
+  const CollectiveModel model(ideal(3), node_of(8), flat());
+  REQUIRE(model.terms(Collective::all_reduce, 16_KiB, {1024, 128, 8, 1}).algorithm == Algorithm::tree);
+  REQUIRE(model.terms(Collective::all_reduce, 4_GiB, {32, 4, 8, 1}).algorithm == Algorithm::ring);
+  // Only all-reduce has a tree.
+  REQUIRE(model.terms(Collective::all_gather, 16_KiB, {1024, 128, 8, 1}).algorithm == Algorithm::ring);
+}
+
+TEST_CASE("reduction in the network sends the buffer once whatever the node count", "[collective]") {
+  FabricSpec fabric = flat();
+  fabric.in_network_reduction = true;
+  const CollectiveModel model(ideal(), node_of(8), fabric);
+  for (const int nodes : {4, 64}) {
+    const CollectiveTerms terms = model.terms(Collective::all_reduce, 1_GB, {8 * nodes, nodes, 8, 1});
+    REQUIRE(terms.algorithm == Algorithm::sharp);
+    REQUIRE(terms.pattern == Pattern::reduction_switch);
+    REQUIRE(terms.payload_edge_bytes == Approx(1e9));
+  }
+}
+
+TEST_CASE("a node's all-to-all sends to every rank outside it", "[collective]") {
+  // 8 ranks per node, n = 32: 8 * S * 24/32 = 6 S.
+  const CollectiveModel model(ideal(), node_of(8), flat());
+  const CollectiveTerms terms = model.terms(Collective::all_to_all, 1_GB, {32, 4, 8, 1});
+  REQUIRE(terms.pattern == Pattern::all_pairs);
+  REQUIRE(terms.payload_edge_bytes == Approx(6e9));
+}
+
+TEST_CASE("a message between two nodes is held to one NIC", "[collective]") {
+  const CollectiveModel model(ideal(), node_of(8), flat());
+  REQUIRE(model.terms(Collective::send_recv, 1_GB, {2, 2, 1, 1}).pattern == Pattern::pair);
+  REQUIRE(model.uncontended_time(Collective::send_recv, 1_GB, {2, 2, 1, 1}, 400_GBps).value == Approx(1.0 / 50));
+}
+
+TEST_CASE("hierarchical all-reduce sends 2(N-1)/N of the buffer per node and adds the phases inside", "[collective]") {
+  const CollectiveModel model(ideal(), node_of(8), flat(), Algorithm::hierarchical);
+  const CollectiveTerms terms = model.terms(Collective::all_reduce, 1_GB, {32, 4, 8, 1});
+  REQUIRE(terms.payload_edge_bytes == Approx(1.5e9));
+  REQUIRE(terms.algorithm == Algorithm::hierarchical);
+}
+
+TEST_CASE("a longer path and a faster port move the time in the right direction", "[collective]") {
+  FabricSpec fabric = flat();
+  fabric.hop_latency = 1_us;
+  const CollectiveModel model(ideal(3), node_of(8), fabric);
+  for (const Collective collective : {Collective::all_reduce, Collective::all_gather, Collective::all_to_all, Collective::broadcast})
+    for (const Bytes size : {1_KiB, 1_MiB, 1_GiB}) {
+      const double near = model.uncontended_time(collective, size, {64, 8, 8, 1}, 400_GBps).value;
+      REQUIRE(model.uncontended_time(collective, size, {64, 8, 8, 5}, 400_GBps).value > near);
+      REQUIRE(model.uncontended_time(collective, size, {64, 8, 8, 1}, 200_GBps).value > near);
+    }
+}
+
+TEST_CASE("an unfitted transport is flagged", "[collective]") {
+  FabricSpec fabric = flat();
+  fabric.transport = "omnipath";
+  const CollectiveModel model(ideal(), node_of(8), fabric);
+  const CollectiveTerms terms = model.terms(Collective::all_reduce, 1_GB, {32, 4, 8, 1});
+  REQUIRE(terms.is_extrapolated);
+  REQUIRE(terms.nearest_measured == "nothing on omnipath");
+}
+
+TEST_CASE("a torus ring uses every direction that the group spans", "[collective]") {
+  // 4 x 4 x 4 chips with 300 GB/s each, 50 GB/s per link. 64 chips: six part-rings of 2 * 63/64 * S / 6 on 50 GB/s links.
+  FabricSpec fabric = flat();
+  fabric.kind = FabricKind::torus;
+  fabric.torus_shape = {4, 4, 4};
+  NodeSpec chip = node_of(1);
+  chip.nic_bandwidth = 300_GBps;
+  const CollectiveModel model(ideal(), chip, fabric, Algorithm::ring);
+  const double expected = 2 * 63.0 / 64 * 6e9 / 6 / 50e9;
+  REQUIRE(model.uncontended_time(Collective::all_reduce, 6_GB, {64, 64, 1, 3}, 300_GBps).value == Approx(expected));
+}
