@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "sim/cost/kernel_cost.hpp"
+#include "sim/cost/roofline.hpp"
+
+namespace stepcast {
+namespace {
+/// Share of the datasheet roofline taken where no GEMM of any precision was measured on this GPU: the median over
+/// large bf16 shapes of A100, H100, H200, B200 lies at 0.66-0.83 of the peak (AIConfigurator tables).
+constexpr double kUnmeasuredUtilisation = 0.7;
+}  // namespace
+
+OpCost gemm_cost(const CostContext& context, const GemmShape& shape, Precision wanted, Pass pass) {
+  const Precision precision = supported_precision(context.gpu, wanted);
+  const KernelAmounts amounts = gemm_amounts(shape, precision);
+  const Seconds roofline = roofline_time(amounts, precision, context.gpu);
+  const FamilyChoice family = family_for(context, "gemm", precision);
+
+  OpCost cost;
+  if (family.lookup == nullptr) {
+    cost.duration = roofline / kUnmeasuredUtilisation + Seconds(context.kernels.kernel_floor_us * 1e-6);
+    cost.relative_sigma = 0.4;
+    cost.is_extrapolated = true;
+    cost.nearest_measured = "none: datasheet roofline";
+    return cost;
+  }
+  // A batched or grouped launch fills the device like one GEMM with the members stacked along m.
+  const auto m = static_cast<double>(shape.m) * static_cast<double>(shape.batch);
+  const Utilisation found = family.lookup->at({m, static_cast<double>(shape.n), static_cast<double>(shape.k)});
+  cost.duration = roofline / found.value;
+  cost.relative_sigma = sigma_from_mean_error(context.kernels.family(family.name)->hold_out_error);
+
+  double factor = context.sustained_gemm(amounts.flops);
+  const double flops = amounts.flops.value;
+  if (shape.grouped) {
+    factor *= context.factor(fmt::format("grouped_gemm/{}", pass == Pass::backward_data     ? "backward_data"
+                                                            : pass == Pass::backward_weight ? "backward_weight"
+                                                                                            : "forward"),
+                             flops, 1.0);
+  } else if (shape.batch > 1) {
+    factor *= context.factor("batched_gemm", flops, 1.0);
+  } else if (pass == Pass::backward_data || pass == Pass::backward_weight) {
+    factor *= context.factor(pass == Pass::backward_data ? "gemm_backward_data" : "gemm_backward_weight", flops, 1.0);
+  }
+  cost.duration = cost.duration * factor;
+
+  cost.is_extrapolated = !found.is_inside || family.is_borrowed || precision != wanted;
+  if (cost.is_extrapolated) {
+    cost.relative_sigma = extrapolated_sigma(cost.relative_sigma);
+    cost.nearest_measured = found.is_inside ? family.name : found.nearest_measured;
+  }
+  return cost;
+}
+}  // namespace stepcast
