@@ -74,7 +74,7 @@ FamilyChoice family_for(const CostContext& context, const std::string& kind, Pre
   };
   if (take(precision)) return choice;
   for (const Precision p : order)
-    if (take(p)) return choice;
+    if ((p != fp32 || precision == fp32) && take(p)) return choice;  // vector units say nothing of tensor cores
   choice.name.clear();
   return choice;
 }

@@ -36,7 +36,7 @@ OpCost gemm_cost(const CostContext& context, const GemmShape& shape, Precision w
     factor *= context.factor(fmt::format("grouped_gemm/{}", pass == Pass::backward_data     ? "backward_data"
                                                             : pass == Pass::backward_weight ? "backward_weight"
                                                                                             : "forward"),
-                             flops, 1.0);
+                             static_cast<double>(pass == Pass::backward_weight ? shape.k : shape.m), 1.0);
   } else if (shape.batch > 1) {
     factor *= context.factor("batched_gemm", flops, 1.0);
   } else if (pass == Pass::backward_data || pass == Pass::backward_weight) {
