@@ -190,6 +190,7 @@ void SimGridNetwork::fire() {
 
 double SimGridNetwork::bytes_carried(LinkId link) const {
   double bytes = carried_[link];
+  if (flows_.live() == 0) return bytes;
   for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
     if (!flows_.is_live(slot)) continue;
     const Flow& flow = flows_[slot];
