@@ -1,0 +1,25 @@
+#pragma once
+#include <vector>
+
+#include "sim/graph/gradient_buckets.hpp"
+#include "sim/graph/program_writer.hpp"
+#include "sim/graph/stage_context.hpp"
+
+namespace stepcast {
+/// Issues the reduction of one bucket on the gradient lane after `after`: all_reduce for plain data parallel,
+/// reduce_scatter under ZeRO (followed by an all_reduce across shard groups under HSDP), with the compressor's encode and
+/// decode around a smaller message where one is chosen. Nothing is issued for a group of one rank.
+void reduce_bucket(const StageContext& context, ProgramWriter& writer, const GradientBucket& bucket, std::vector<int> after);
+
+/// What a compressor makes of a bucket of `elements` gradients of `element_bytes`.
+struct CompressedBucket {
+  Bytes payload;             // one rank's encoded bytes (PowerSGD: both factors and what is not factored)
+  bool is_summable = true;   // payloads add up element by element; otherwise every rank's payload is gathered
+  std::vector<Op> encode, decode;
+  /// PowerSGD's second factor: computed from the reduced first one and reduced after it.
+  Bytes second_payload;
+  std::vector<Op> between;
+};
+CompressedBucket compressed(const CompressionSpec& compression, const GradientBucket& bucket, std::int64_t element_bytes,
+                            int ranks);
+}  // namespace stepcast
