@@ -1,0 +1,161 @@
+#include "sim/engine/lowering/program_lowering.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "sim/core/assert.hpp"
+#include "sim/engine/lowering/work_lowering.hpp"
+
+namespace stepcast {
+
+std::vector<double> BlockView::key() const {
+  std::vector<double> key{static_cast<double>(stage), static_cast<double>(hardware)};
+  const auto add = [&](const GroupShape& s) {
+    for (int part : {s.ranks, s.nodes, s.ranks_per_node, s.max_hops}) key.push_back(part);
+  };
+  for (const GroupShape& s : shape) add(s);
+  for (const auto& [peer, s] : message) {
+    key.push_back(peer);
+    add(s);
+  }
+  for (const auto& [name, factor] : op_slowdown) {
+    key.push_back(factor);
+    for (char c : name) key.push_back(c);
+    key.push_back(-1);
+  }
+  return key;
+}
+
+void Doubts::add(const Doubts& other, double times) {
+  for (const auto& [what, doubt] : other.extrapolated) {
+    Extrapolated& mine = extrapolated[what];
+    mine.nearest_measured = doubt.nearest_measured;
+    mine.seconds += doubt.seconds * times;
+  }
+  for (const auto& [name, seconds] : other.sigma_seconds) sigma_seconds[name] += seconds * times;
+}
+double Doubts::sigma() const {
+  double squares = 0;
+  for (const auto& [name, seconds] : sigma_seconds) squares += seconds * seconds;
+  return std::sqrt(squares);
+}
+
+namespace {
+CostOptions cost_options(const Scenario& scenario) {
+  CostOptions options;
+  options.host = scenario.strategy.host;
+  options.framework = scenario.strategy.framework;
+  options.host_scale = scenario.strategy.host_scale;
+  options.fusion = scenario.training.fusion;
+  return options;
+}
+
+/// Writes the lanes of one program.
+class LaneWriter {
+ public:
+  explicit LaneWriter(Program& program) : program_(program) {}
+  /// Appends an op that waits for `after` (positions as returned by this function).
+  Dependency append(ProgramOp op, const std::vector<Dependency>& after) {
+    auto& lane = program_.lanes[static_cast<std::size_t>(op.lane)];
+    op.first_dependency = static_cast<std::uint32_t>(program_.dependencies.size());
+    for (const Dependency& d : after)
+      if (d.lane != op.lane) program_.dependencies.push_back(d);  // a lane keeps its own order
+    op.dependency_count = static_cast<std::uint32_t>(program_.dependencies.size()) - op.first_dependency;
+    lane.push_back(op);
+    return {op.lane, static_cast<std::uint32_t>(lane.size()) - 1};
+  }
+
+ private:
+  Program& program_;
+};
+
+bool can_be_kept_on_lane(const GraphOp& op, const StageGraph& graph) {
+  for (int dependency : op.after)
+    if (graph.ops[static_cast<std::size_t>(dependency)].lane == op.lane && dependency > static_cast<int>(&op - graph.ops.data())) return false;
+  return true;
+}
+}  // namespace
+
+ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node, NameTable& names)
+    : scenario_(scenario), names_(names), cost_(profile, node.gpu, cost_options(scenario)),
+      collectives_(profile.collectives, node, scenario.cluster.fabric, scenario.strategy.collective_algorithm) {}
+
+LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& view) const {
+  LoweredProgram result;
+  Program& program = result.program;
+  LaneWriter lanes(program);
+  WorkLowering works(scenario_, cost_, collectives_, view, names_, program);
+  std::vector<std::optional<LoweredWork>> lowered(graph.works.size());
+  std::vector<Dependency> done(graph.ops.size());       // last program op of every graph op
+  std::vector<char> exists(graph.ops.size(), 0);        // 0: nothing of it takes time here
+
+  for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+    const GraphOp& op = graph.ops[i];
+    STEPCAST_ASSERT(can_be_kept_on_lane(op, graph), "an op waits for earlier ops of its own lane only");
+    std::vector<Dependency> after;
+    for (int dependency : op.after)
+      if (exists[static_cast<std::size_t>(dependency)]) after.push_back(done[static_cast<std::size_t>(dependency)]);
+    ProgramOp out{.kind = op.kind, .lane = op.lane, .category = op.category, .name = names_.id_of(op.name),
+                  .peer_stage = op.peer_stage, .tag = op.tag, .micro_batch = op.micro_batch, .chunk = op.chunk};
+    exists[i] = 1;
+    if (op.kind != GraphOp::Kind::work) {
+      if (op.kind != GraphOp::Kind::recv) {
+        const GroupShape shape = op.kind == GraphOp::Kind::send ? view.message.at(op.peer_stage) : view.shape[static_cast<std::size_t>(op.group)];
+        const CollectiveTerms terms = collectives_.terms(op.collective, op.buffer, shape);
+        if (terms.is_extrapolated) {
+          Doubts::Extrapolated& doubt = result.doubts.extrapolated[std::string(text_of(op.collective)) + " over " + std::string(text_of(op.group))];
+          doubt.nearest_measured = terms.nearest_measured;
+          doubt.seconds += terms.startup.value + terms.intra.value;
+        }
+        out.index = static_cast<std::uint32_t>(program.transfers.size());
+        program.transfers.push_back({terms, op.group, static_cast<double>(op.buffer.value)});
+      }
+      done[i] = lanes.append(out, after);
+      continue;
+    }
+    std::optional<LoweredWork>& work = lowered[static_cast<std::size_t>(op.work)];
+    if (!work) work = works.lower(graph.works[static_cast<std::size_t>(op.work)], op.category);
+    result.doubts.add(work->doubts, 1);
+    if (work->items.empty()) {
+      // Nothing to run (a chunk without layers): an empty segment keeps the order.
+      work->items.push_back({WorkItem::Kind::segment, static_cast<std::uint32_t>(program.segments.size()), op.category, out.name});
+      program.segments.emplace_back();
+    }
+    std::vector<Dependency> beside;
+    bool segment_since_beside = false;
+    for (const WorkItem& item : work->items) {
+      ProgramOp part = out;
+      part.index = item.index;
+      part.category = item.category;
+      part.name = item.name;
+      if (item.kind == WorkItem::Kind::beside) {
+        part.kind = GraphOp::Kind::collective;
+        part.lane = Lane::gather;
+        std::vector<Dependency> start = after;
+        if (!program.lanes[static_cast<std::size_t>(op.lane)].empty())
+          start.push_back({op.lane, static_cast<std::uint32_t>(program.lanes[static_cast<std::size_t>(op.lane)].size()) - 1});
+        beside.push_back(lanes.append(part, start));
+        segment_since_beside = false;
+        continue;
+      }
+      // The attention that hides an exchange runs beside it; what follows the attention needs both.
+      if (segment_since_beside) {
+        after.insert(after.end(), beside.begin(), beside.end());
+        beside.clear();
+      }
+      if (item.kind == WorkItem::Kind::transfer) part.kind = GraphOp::Kind::collective;
+      done[i] = lanes.append(part, after);
+      after.clear();
+      segment_since_beside = !beside.empty();
+    }
+    if (!beside.empty()) {
+      // The list ended with the attention: an empty segment waits for the exchange.
+      ProgramOp wait = out;
+      wait.index = static_cast<std::uint32_t>(program.segments.size());
+      program.segments.emplace_back();
+      done[i] = lanes.append(wait, beside);
+    }
+  }
+  return result;
+}
+}  // namespace stepcast

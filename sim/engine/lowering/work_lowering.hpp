@@ -1,0 +1,42 @@
+#pragma once
+#include <vector>
+
+#include "sim/engine/lowering/program_lowering.hpp"
+#include "sim/engine/lowering/segment_builder.hpp"
+
+namespace stepcast {
+/// A work list in seconds. Collectives inside a node are part of their segment; one that crosses nodes stands between two
+/// segments, or beside one when it hides behind it (ring attention).
+struct WorkItem {
+  enum class Kind { segment, transfer, beside } kind = Kind::segment;
+  std::uint32_t index = 0;  // into Program::segments or transfers
+  Category category = Category::compute;
+  NameId name = 0;
+};
+struct LoweredWork { std::vector<WorkItem> items; Doubts doubts; };
+
+class WorkLowering {
+ public:
+  WorkLowering(const Scenario& scenario, const CostModel& cost, const CollectiveModel& collectives, const BlockView& view,
+               NameTable& names, Program& program)
+      : scenario_(scenario), cost_(cost), collectives_(collectives), view_(view), names_(names), program_(program), builder_(names) {}
+  LoweredWork lower(const WorkList& list, Category category);
+
+ private:
+  void add_compute(const Op& op, Category category);
+  void add_collective(const std::vector<Op>& ops, std::size_t at);
+  void close_segment(const std::string& name, Category category);
+  double hidden_behind_attention(const std::vector<Op>& ops, std::size_t at);
+
+  const Scenario& scenario_;
+  const CostModel& cost_;
+  const CollectiveModel& collectives_;
+  const BlockView& view_;
+  NameTable& names_;
+  Program& program_;
+  SegmentBuilder builder_;
+  LoweredWork result_;
+  double attention_left_ = 0;            // seconds of the coming attention not yet used to hide an exchange
+  std::size_t attention_counted_at_ = 0; // op behind which it was counted
+};
+}  // namespace stepcast
