@@ -108,8 +108,9 @@ class Lowering {
     Edge edge{{}, weight};
     const int from = kept_node(a), to = kept_node(b);
     links_.append_cap(fmt::format("node{}.tx {}", from, name), from, gpus_a, edge.route);
-    const std::uint64_t hash = mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(from)), static_cast<std::uint64_t>(to));
-    links_.append_route(from, to, mixed_bits(hash, std::hash<std::string>{}(name)), folding_.is_folded, edge.route);
+    std::uint64_t hash = mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(from)), static_cast<std::uint64_t>(to));
+    for (char c : name) hash = mixed_bits(hash, static_cast<std::uint64_t>(c));
+    links_.append_route(from, to, hash, folding_.is_folded, edge.route);
     links_.append_cap(fmt::format("node{}.rx {}", to, name), to, gpus_b, edge.route);
     return edge;
   }
