@@ -1,0 +1,122 @@
+#include <numeric>
+
+#include "tests/sim/engine/lowering/small_cluster.hpp"
+#include "tests/support/test.hpp"
+
+using namespace stepcast;
+using namespace stepcast::test;
+
+namespace {
+Forecast forecast(const Scenario& scenario, EngineKind engine = EngineKind::native) {
+  SimulateOptions options;
+  options.engine = engine;
+  return simulate(scenario, small_profile(), options);
+}
+Scenario plain(int nodes = 4, int tp = 8, int pp = 1) {
+  ParallelLayout layout;
+  layout.tp = tp;
+  layout.pp = pp;
+  layout.dp = 0;
+  return small_scenario(nodes, layout);
+}
+}  // namespace
+
+TEST_CASE("a step's categories sum to it", "[simulate]") {
+  for (int pp : {1, 2, 4}) {
+    const Forecast f = forecast(plain(8, 8, pp));
+    REQUIRE(std::accumulate(f.outcome.breakdown.begin(), f.outcome.breakdown.end(), 0.0) == Approx(f.outcome.step_s).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("a step is never faster than the roofline of its flops", "[simulate]") {
+  const Scenario scenario = plain();
+  const Forecast f = forecast(scenario);
+  const double flops = f.work.model_flops_per_sample.value * static_cast<double>(scenario.training.global_batch);
+  REQUIRE(f.outcome.step_s > flops / (scenario.parallel.world() * 100e12));
+}
+
+TEST_CASE("bytes on the wire are the ring formula", "[simulate]") {
+  // tp 8 on 4 nodes: every node sends 2(n-1)/n of its 8 ranks' gradients: 4 * 8 * 2 * 3/4 * bytes per rank.
+  const Scenario scenario = plain();
+  const Forecast f = forecast(scenario);
+  const std::vector<int>& blocks = f.work.blocks;
+  double parameters = 0;
+  for (const std::vector<int>& kinds : {f.work.before, blocks, f.work.after})
+    for (int kind : kinds) parameters += static_cast<double>(f.work.kinds[static_cast<std::size_t>(kind)].dense_parameters);
+  REQUIRE(f.outcome.payload_bytes[static_cast<std::size_t>(GroupKind::dp)] == Approx(4 * 8 * 2 * 0.75 * parameters * 4).epsilon(1e-9));
+}
+
+TEST_CASE("engines agree", "[simulate][fidelity]") {
+  Scenario scenario = plain(8, 8, 2);
+  scenario.stragglers = {{{{5, 5}}, "", 1.2, 0, 0}};
+  const double native = forecast(scenario).outcome.step_s;
+  REQUIRE(forecast(scenario, EngineKind::simgrid).outcome.step_s == Approx(native).epsilon(1e-9));
+}
+
+TEST_CASE("jitter draws every step anew and the same seed draws the same", "[simulate]") {
+  Scenario scenario = plain();
+  scenario.stragglers = {{{}, "", 1, 0.1, 0}};
+  scenario.run.steps = 4;
+  const std::vector<double> once = forecast(scenario).step_times, again = forecast(scenario).step_times;
+  REQUIRE(once.size() == 4);
+  REQUIRE(once == again);
+  REQUIRE(once[0] != once[1]);
+  scenario.run.seed = 2;
+  REQUIRE(forecast(scenario).step_times[0] != once[0]);
+}
+
+TEST_CASE("what should slow a step slows it", "[simulate]") {
+  const Scenario base = plain(4, 8, 1);
+  const double step = forecast(base).outcome.step_s;
+  const auto changed = [&](auto change) {
+    Scenario scenario = base;
+    change(scenario);
+    return forecast(scenario).outcome.step_s;
+  };
+  REQUIRE(changed([](Scenario& s) { s.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(1e9); }) > 1.1 * step);
+  REQUIRE(changed([](Scenario& s) { s.cluster.groups[0].spec.gpu_link = BytesPerSecond(30e9); }) > 1.01 * step);
+  REQUIRE(changed([](Scenario& s) { s.stragglers = {{{{9, 9}}, "", 1.5, 0, 0}}; }) > 1.2 * step);
+  REQUIRE(changed([](Scenario& s) { s.stragglers = {{{{9, 9}}, "", 1, 0, 0.01}}; }) == Approx(step + 0.01).epsilon(0.05));
+  REQUIRE(changed([](Scenario& s) { s.training.global_batch *= 2; }) > 1.7 * step);
+  REQUIRE(changed([](Scenario& s) { s.strategy.overlap_grad_reduce = false; }) > step);
+  REQUIRE(changed([](Scenario& s) { s.strategy.host_scale = 20; }) > 2 * step);
+}
+
+TEST_CASE("a communication-bound step feels oversubscription and random placement", "[simulate]") {
+  Scenario scenario = plain(16, 8, 1);
+  scenario.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(1e9);
+  const double step = forecast(scenario).outcome.step_s;
+  scenario.cluster.placement = PlacementKind::random;
+  scenario.cluster.fabric.oversubscription = 4;
+  REQUIRE(forecast(scenario).outcome.step_s > 1.5 * step);
+}
+
+TEST_CASE("compression shortens a step on a slow network and costs time on a fast one", "[simulate]") {
+  Scenario slow = plain(4, 8, 1);
+  slow.training.global_batch = 4;
+  slow.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(0.1e9);
+  Scenario fast = plain(4, 8, 1);
+  const double slow_plain = forecast(slow).outcome.step_s, fast_plain = forecast(fast).outcome.step_s;
+  slow.compression = fast.compression = {CompressionScheme::fp16, 0.01, 4};
+  REQUIRE(forecast(slow).outcome.step_s < 0.7 * slow_plain);
+  REQUIRE(forecast(fast).outcome.step_s > 0.95 * fast_plain);
+}
+
+TEST_CASE("a bare collective takes its closed form when nothing contends", "[simulate]") {
+  Scenario scenario = plain();
+  scenario.collective_sweep = CollectiveSweep{Collective::all_reduce, {Bytes(1 << 20), Bytes(1 << 30)}, 0};
+  const Profile profile = small_profile();
+  const CollectiveModel model(profile.collectives, scenario.cluster.groups[0].spec, scenario.cluster.fabric);
+  for (Collective collective : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all}) {
+    scenario.collective_sweep->collective = collective;
+    const std::vector<SweepPoint> points = simulate_collectives(scenario, profile, EngineKind::native);
+    REQUIRE(points.size() == 2);
+    for (const SweepPoint& point : points) {
+      const GroupShape shape{32, 4, 8, 3};
+      const double expected = model.uncontended_time(collective, point.size, shape, BytesPerSecond(8 * 25e9)).value;
+      INFO(text_of(collective) << " of " << point.size.value);
+      REQUIRE(point.time_s == Approx(expected).epsilon(0.02));
+      REQUIRE(point.busbw == Approx(static_cast<double>(point.size.value) / point.time_s * bus_factor(collective, 32)));
+    }
+  }
+}
