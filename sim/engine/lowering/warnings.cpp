@@ -74,6 +74,8 @@ void about_cluster(const Scenario& s, std::vector<std::string>& warnings) {
 }
 
 void about_runs(const Scenario& s, std::vector<std::string>& warnings) {
+  if (s.run.message_level_rings)
+    warnings.push_back("/run/message_level_rings has no effect: explicit ring rounds are for bare collective sweeps");
   if (s.run.steps == 1 && s.run.runs == 1) return;
   const bool jitters = std::any_of(s.stragglers.begin(), s.stragglers.end(), [](const StragglerSpec& x) { return x.lognormal_sigma > 0; });
   const bool draws_places = s.cluster.placement == PlacementKind::random || s.cluster.fabric.routing == Routing::hashed;

@@ -37,7 +37,7 @@ TEST_CASE("dropping dominated bounds changes no finish for any slowdown", "[lowe
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     std::vector<Segment::Bound> all;
     double issued = 0, scaled = 0, fixed = 0;
-    const auto draw = [&, n = std::uint64_t{0}]() mutable { return uniform_from_bits(mixed_bits(seed, ++n)); };
+    auto draw = [&, n = std::uint64_t{0}]() mutable { return uniform_from_bits(mixed_bits(seed, ++n)); };
     for (int i = 0; i < 30; ++i) {
       scaled += draw();
       fixed += draw() < 0.3 ? draw() : 0;

@@ -120,3 +120,19 @@ TEST_CASE("a bare collective takes its closed form when nothing contends", "[sim
     }
   }
 }
+
+TEST_CASE("explicit ring rounds take as long as persistent flows", "[simulate][fidelity]") {
+  Scenario scenario = plain(16);
+  scenario.strategy.collective_algorithm = Algorithm::ring;
+  scenario.collective_sweep = CollectiveSweep{Collective::all_reduce, {Bytes(1 << 16), Bytes(1 << 24), Bytes(1 << 30)}, 0};
+  for (double oversubscription : {1.0, 4.0})
+    for (Collective collective : {Collective::all_reduce, Collective::all_gather}) {
+      scenario.cluster.fabric.oversubscription = oversubscription;
+      scenario.collective_sweep->collective = collective;
+      scenario.run.message_level_rings = false;
+      const std::vector<SweepPoint> flows = simulate_collectives(scenario, small_profile(), EngineKind::native);
+      scenario.run.message_level_rings = true;
+      const std::vector<SweepPoint> rounds = simulate_collectives(scenario, small_profile(), EngineKind::native);
+      for (std::size_t i = 0; i < flows.size(); ++i) REQUIRE(rounds[i].time_s == Approx(flows[i].time_s).epsilon(0.01));
+    }
+}
