@@ -34,10 +34,7 @@ class LayeredDocument {
   std::vector<std::string> set_pointers_;
 };
 
-/// Names of the presets of a kind ("models", "clusters", "strategies", "profiles"), sorted.
-std::vector<std::string> preset_names(const std::string& kind);
 /// The content of scenarios/<kind>/<name>.json without its notes to the reader ("description", "source", "sources").
 /// Unknown names are a problem at `place` with the nearest known one.
 Result<Json> read_preset(const std::string& kind, const std::string& name, const std::string& file, const std::string& place);
-std::string preset_path(const std::string& kind, const std::string& name);
 }  // namespace stepcast

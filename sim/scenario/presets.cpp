@@ -19,8 +19,10 @@ constexpr std::size_t kLongestName = 128;
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name.size() <= kLongestName && name.find('/') == std::string::npos && name[0] != '.';
 }
-/// models/gpt3-175b.json, profiles/h100-sxm5-80g.profile.json
-std::string suffix_of(const std::string& kind) { return kind == "profiles" ? ".profile.json" : ".json"; }
+/// models/gpt3-175b.json, profiles/h100-sxm5-80g.profile.json, jobs/gpt3-175b-1024n.scenario.json
+std::string suffix_of(const std::string& kind) {
+  return kind == "profiles" ? ".profile.json" : kind == "jobs" ? ".scenario.json" : ".json";
+}
 }  // namespace
 
 std::string scenarios_folder() {

@@ -71,6 +71,9 @@ struct Scenario {
 
 /// Folder with models/ clusters/ profiles/ strategies/: $STEPCAST_SCENARIOS, else next to the binary's install, else the source tree.
 std::string scenarios_folder();
+/// Names of the bundled "models", "clusters", "strategies", "profiles" or "jobs", sorted; and the file of one of them.
+std::vector<std::string> preset_names(const std::string& kind);
+std::string preset_path(const std::string& kind, const std::string& name);
 
 /// Loads, merges presets and "include"s, applies --set, reads, checks the layout. All problems at once.
 Result<Scenario> load_scenario(const std::string& path, const std::vector<std::string>& settings = {});

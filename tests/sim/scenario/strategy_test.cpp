@@ -1,6 +1,7 @@
 #include "sim/io/object_reader.hpp"
 #include "sim/scenario/layers.hpp"
 #include "sim/scenario/parts.hpp"
+#include "sim/scenario/scenario.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;

@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "sim/io/json.hpp"
+#include "sim/report/report.hpp"
+
+namespace stepcast {
+namespace {
+constexpr int kBarWidth = 32;
+
+std::string seconds_text(double s) {
+  if (s >= 1) return fmt::format("{:.3f} s", s);
+  if (s >= 1e-3) return fmt::format("{:.3f} ms", s * 1e3);
+  return fmt::format("{:.2f} us", s * 1e6);
+}
+std::string count_text(double n) {
+  for (const auto& [scale, unit] : {std::pair{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}})
+    if (n >= scale) return fmt::format("{:.2f} {}", n / scale, unit);
+  return fmt::format("{:.2f} ", n);
+}
+std::string grouped(std::int64_t n) {
+  std::string digits = std::to_string(n);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), " ");
+  return digits;
+}
+std::string bytes_text(double bytes) { return count_text(bytes) + "B"; }
+
+using Lines = std::back_insert_iterator<std::string>;
+
+void add_head(Lines out, const Json& r) {
+  const Json& s = r["scenario"];
+  std::string layout;
+  for (const char* axis : {"tp", "pp", "dp", "cp", "ep"})
+    if (s[axis].get<int>() > 1) layout += fmt::format("{} {}  ", axis, s[axis].get<int>());
+  if (layout.empty()) layout = "one GPU per replica  ";
+  const bool is_virtual = s["virtual_stages"].get<int>() > 1;
+  fmt::format_to(out, "{}  ({} parameters) on {} nodes, {} GPUs  [{}]\n", s["model"].get<std::string>(), count_text(s["parameters"].get<double>()),
+                 s["nodes"].get<int>(), grouped(s["gpus"].get<int>()), s["cluster"].get<std::string>());
+  fmt::format_to(out, "{}zero {}  {}{}  strategy {}  {}\n", layout, s["zero_stage"].get<int>(), s["schedule"].get<std::string>(),
+                 is_virtual ? fmt::format(" x{}", s["virtual_stages"].get<int>()) : "", s["strategy"].get<std::string>(), s["precision"].get<std::string>());
+  fmt::format_to(out, "batch {} = {} micro-batches of {} x {} replicas, sequence {}\n\n", grouped(s["global_batch"].get<std::int64_t>()),
+                 s["micro_batches"].get<std::int64_t>(), s["micro_batch"].get<std::int64_t>(), s["dp"].get<int>(), s["sequence_length"].get<std::int64_t>());
+}
+
+void add_step(Lines out, const Json& r) {
+  const Json& t = r["step_time_s"];
+  fmt::format_to(out, "step            {}   (90 % interval {} to {})\n", seconds_text(t["p50"].get<double>()), seconds_text(t["p05"].get<double>()), seconds_text(t["p95"].get<double>()));
+  if (r["tokens_per_s"].is_number()) fmt::format_to(out, "throughput      {}tokens/s, {}samples/s\n", count_text(r["tokens_per_s"].get<double>()), count_text(r["samples_per_s"].get<double>()));
+  else fmt::format_to(out, "throughput      {}samples/s\n", count_text(r["samples_per_s"].get<double>()));
+  if (r["model_flops_utilization"].is_number())
+    fmt::format_to(out, "utilization     MFU {:.1f} %   HFU {:.1f} %   {:.0f} TFLOP/s per GPU\n", 100 * r["model_flops_utilization"].get<double>(),
+                   100 * r["hardware_flops_utilization"].get<double>(), r["model_TFLOP_per_s_per_gpu"].get<double>());
+  if (const double share = r["host_bound_share"].get<double>(); share > 0.005) fmt::format_to(out, "host-bound      {:.1f} % of the step waits for the issuing host thread\n", 100 * share);
+  if (r["money"].is_object()) {
+    const Json& m = r["money"];
+    fmt::format_to(out, "money           {:.2f} USD/h, {:.4f} USD per step", m["usd_per_hour"].get<double>(), m["usd_per_step"].get<double>());
+    if (m.contains("usd_per_billion_tokens")) fmt::format_to(out, ", {:.2f} USD per 1e9 tokens", m["usd_per_billion_tokens"].get<double>());
+    fmt::format_to(out, "\n");
+  }
+}
+
+void add_breakdown(Lines out, const Json& r) {
+  const double step = r["breakdown_of_step_s"].get<double>();
+  fmt::format_to(out, "\nwhat fills the step (critical rank)\n");
+  for (const auto& [category, value] : r["breakdown_s"].items()) {
+    const double seconds = value.get<double>();
+    if (seconds == 0 || step <= 0) continue;
+    const double share = seconds / step;
+    const int filled = std::clamp(static_cast<int>(share * kBarWidth + 0.5), 0, kBarWidth);
+    fmt::format_to(out, "  {:<15} {:>12}  {:5.1f} %  {}\n", category, seconds_text(seconds), 100 * share, std::string(static_cast<std::size_t>(filled), '#'));
+  }
+}
+
+void add_memory(Lines out, const Json& r) {
+  const Json& m = r["memory_GiB"];
+  fmt::format_to(out, "\nmemory          {:.1f} of {:.1f} GiB on the fullest stage: {}\n", m["worst"].get<double>(), m["capacity"].get<double>(), m["fits"].get<bool>() ? "fits" : "DOES NOT FIT");
+  fmt::format_to(out, "  {:>5} {:>11} {:>10} {:>10} {:>12} {:>8} {:>8}   GiB\n", "stage", "parameters", "gradients", "optimizer", "activations", "buffers", "total");
+  const Json& stages = m["per_stage"];
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const bool is_shown = stages.size() <= 6 || i < 2 || i + 2 >= stages.size();
+    if (!is_shown) { if (i == 2) fmt::format_to(out, "    ...\n"); continue; }
+    const Json& s = stages[i];
+    fmt::format_to(out, "  {:>5} {:>11.2f} {:>10.2f} {:>10.2f} {:>12.2f} {:>8.2f} {:>8.2f}\n", s["stage"].get<int>(), s["parameters"].get<double>(), s["gradients"].get<double>(),
+                   s["optimizer"].get<double>(), s["activations"].get<double>(), s["buffers"].get<double>(), s["total"].get<double>());
+  }
+}
+
+void add_network(Lines out, const Json& r) {
+  const Json& n = r["network"];
+  if (n["bytes_by_group"].empty() && n["busiest_links"].empty()) return;
+  fmt::format_to(out, "\nnetwork between nodes");
+  for (const auto& [group, bytes] : n["bytes_by_group"].items()) fmt::format_to(out, "   {} {}", group, bytes_text(bytes.get<double>()));
+  fmt::format_to(out, "\n");
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, n["busiest_links"].size()); ++i) {
+    const Json& link = n["busiest_links"][i];
+    fmt::format_to(out, "  {:<24} {:5.1f} % of {:.1f} GB/s over the step\n", link["name"].get<std::string>(), 100 * link["utilisation"].get<double>(), link["capacity_GBps"].get<double>());
+  }
+}
+
+void add_caveats(Lines out, const Json& r) {
+  for (const Json& e : r["extrapolated"])
+    fmt::format_to(out, "extrapolated    {} ({:.1f} % of the step; nearest measured {})\n", e["what"].get<std::string>(), 100 * e["share_of_step"].get<double>(), e["nearest_measured"].get<std::string>());
+  for (const Json& w : r["warnings"]) fmt::format_to(out, "warning         {}\n", w.get<std::string>());
+  for (const Json& note : r["notes"]) fmt::format_to(out, "default         {}\n", note.get<std::string>());
+}
+}  // namespace
+
+std::string report_text(const Json& r) {
+  std::string text;
+  const Lines out(text);
+  add_head(out, r);
+  add_step(out, r);
+  add_breakdown(out, r);
+  add_memory(out, r);
+  add_network(out, r);
+  fmt::format_to(out, "\n");
+  add_caveats(out, r);
+  const Json& s = r["simulation"];
+  fmt::format_to(out, "simulated       {} workers{}, {} events in {:.2f} s and {:.0f} MiB by {}; profile {}\n", grouped(s["simulated_workers"].get<std::int64_t>()),
+                 s["folded"].get<bool>() ? " (equal replicas folded)" : "", grouped(s["events"].get<std::int64_t>()), s["wall_s"].get<double>(),
+                 s["peak_rss_MiB"].get<double>(), r["provenance"]["engine"].get<std::string>(), r["provenance"]["profile"].get<std::string>());
+  return text;
+}
+}  // namespace stepcast
