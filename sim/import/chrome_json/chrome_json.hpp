@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "sim/core/units.hpp"
+#include "sim/import/common/anomalies.hpp"
+
+/// Streaming reader of Chrome trace JSON: what PyTorch, Horovod and TensorFlow profilers write.
+///   {"schemaVersion": 1, ..., "traceEvents": [ {event}, {event}, ... ], "traceName": ...}      or a bare [ {event}, ...
+/// The file passes through one window of a few MB that is cut between two events and parsed by simdjson, so memory does not
+/// grow with the file, a damaged byte costs one event and no document is too long. Compressed input is inflated on the way.
+namespace stepcast::chrome_json {
+
+/// One event; the views live until the sink returns. Texts are raw JSON (escapes kept, no quotes).
+struct RawEvent {
+  char phase = '?';  // X complete, i instant, s/t/f flow, M metadata, B/E begin and end, C counter
+  std::string_view category, name, pid, tid, id;
+  std::string_view args;  // the whole object with braces, or empty
+  Nanoseconds start = 0, duration = 0;
+  bool has_start = false, has_duration = false;
+};
+using Sink = std::function<void(const RawEvent&)>;
+
+struct Options {
+  bool allow_partial = false;  // a file that breaks off gives what it holds (counted) where it is refused otherwise
+  std::size_t window = std::size_t{4} << 20;
+};
+struct Summary {
+  std::string metadata;  // the document without its events: "{...}" with "traceEvents": [], or "" for a bare array
+  std::int64_t events = 0, damaged = 0;
+  std::uint64_t bytes = 0;  // inflated
+};
+
+/// True when the text begins like such a document.
+bool sniff(std::string_view head);
+/// Throws InputError: not such a document, no events, broken off (unless allow_partial), a second document behind it.
+Summary read(const std::string& path, const Sink& sink, Anomalies& anomalies, const Options& options = {});
+
+/// "4458676522690.655" microseconds -> nanoseconds, exactly (a double would lose them after 2^53 ns). False: not a time.
+bool nanoseconds_of(std::string_view microseconds, Nanoseconds& out);
+/// The value of a key in a raw JSON object, outermost level only: text without quotes, or the raw token; empty when absent.
+std::string_view value_of(std::string_view object, std::string_view key);
+/// Raw JSON text -> plain text (\n, \", \uXXXX).
+std::string unescaped(std::string_view raw);
+}  // namespace stepcast::chrome_json
