@@ -1,0 +1,90 @@
+#include "calibrate/tables/fabric_fits.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "calibrate/fit/pattern_search.hpp"
+#include "calibrate/tables/collective_tables.hpp"
+
+namespace stepcast {
+namespace {
+/// What is searched, in this order; microseconds, shares, bytes.
+enum Parameter : std::size_t { base_us, ring_us, tree_us, simple_us, large, half_B, all_to_all, pair, kParameters };
+
+FabricFit fit_of(const std::string& transport, const std::vector<double>& p, bool ll128) {
+  FabricFit fit;
+  fit.transport = transport;
+  fit.base_latency = Seconds(p[base_us] * 1e-6);
+  fit.ring_step_latency = Seconds(p[ring_us] * 1e-6);
+  fit.tree_step_latency = Seconds(p[tree_us] * 1e-6);
+  fit.simple_step_latency = Seconds(p[simple_us] * 1e-6);
+  fit.large_efficiency = p[large];
+  fit.half_efficiency_size = Bytes(std::llround(p[half_B]));
+  fit.all_to_all_efficiency = p[all_to_all];
+  fit.pair_efficiency = p[pair];
+  fit.ll128 = ll128;
+  return fit;
+}
+
+/// Mean |log(predicted / measured)|; each run counts alike, whatever its number of sizes.
+double loss_of(const std::vector<MultiNodeRun>& runs, std::map<std::string, CollectiveProfile>& profiles, const FabricFit& fit) {
+  double sum = 0;
+  for (const MultiNodeRun& run : runs) {
+    CollectiveProfile& profile = profiles.at(run.gpu);
+    profile.fabrics = {fit};
+    const CollectiveModel model(profile, run.node, fabric_of(run));
+    const BytesPerSecond port = run.node.nic_bandwidth * static_cast<double>(run.node.nics);
+    double run_sum = 0;
+    for (const auto& [bytes, seconds] : run.points)
+      run_sum += std::fabs(std::log(model.uncontended_time(run.collective, Bytes(std::llround(bytes)), run.shape, port).value / seconds));
+    sum += run_sum / static_cast<double>(run.points.size());
+  }
+  return sum / static_cast<double>(runs.size());
+}
+
+FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& runs, const std::string& data_root) {
+  std::map<std::string, CollectiveProfile> profiles;
+  std::set<std::string> sources;
+  for (const MultiNodeRun& run : runs) {
+    if (!profiles.contains(run.gpu)) profiles[run.gpu] = fit_one_node_collectives(run.gpu, data_root, nullptr);
+    sources.insert(run.source);
+  }
+  // Starts: the latencies that NCCL's tuner assumes of any network (2.7, 5 and 14 us).
+  std::vector<SearchedParameter> ranges(kParameters);
+  ranges[base_us] = {10, 1, 300};
+  ranges[ring_us] = {2.7, 0.3, 300};
+  ranges[tree_us] = {5, 0.3, 300};
+  ranges[simple_us] = {14, 2, 1000};
+  ranges[large] = {0.9, 0.1, 0.99};
+  ranges[half_B] = {5e5, 1e3, 5e7};
+  ranges[all_to_all] = {0.8, 0.1, 0.99};
+  ranges[pair] = {0.8, 0.1, 0.99};
+  FabricFit best;
+  double best_loss = INFINITY;
+  for (const bool ll128 : {true, false}) {
+    const auto loss = [&](const std::vector<double>& p) {
+      double pull = 0;  // a parameter that no run speaks of stays at its start
+      for (std::size_t i = 0; i < kParameters; ++i) pull += std::fabs(std::log(p[i] / ranges[i].start));
+      return loss_of(runs, profiles, fit_of(transport, p, ll128)) + 5e-4 * pull;
+    };
+    const std::vector<double> found = pattern_search(ranges, loss);
+    if (loss(found) < best_loss) {
+      best_loss = loss(found);
+      best = fit_of(transport, found, ll128);
+    }
+  }
+  best.source = joined({sources.begin(), sources.end()}, "; ");
+  return best;
+}
+}  // namespace
+
+std::vector<FabricFit> fit_fabrics(const std::string& data_root) {
+  std::map<std::string, std::vector<MultiNodeRun>> by_transport;
+  for (MultiNodeRun& run : multi_node_runs(data_root)) by_transport[run.transport].push_back(std::move(run));
+  std::vector<FabricFit> fits;
+  for (const auto& [transport, runs] : by_transport) fits.push_back(fitted(transport, runs, data_root));
+  return fits;
+}
+}  // namespace stepcast
