@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "calibrate/tables/table_set.hpp"
+#include "sim/cluster/cluster_spec.hpp"
 #include "sim/profile/kernel_profile.hpp"
 
 namespace stepcast {

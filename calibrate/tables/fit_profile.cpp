@@ -34,7 +34,7 @@ class Fitter {
   Profile fit() {
     profile_.name = target_.name;
     profile_.description = target_.description;
-    profile_.gpu = tables_.datasheet(target_.accelerator, target_.name);
+    profile_.gpu = catalogued_gpu(target_.name);
     set_published_constants(profile_.kernels);
     profile_.kernels.host = published_host_fits();
     fit_gemm_families();
@@ -51,11 +51,11 @@ class Fitter {
   /// `is_same_generation`: only from parts that run the same kernels (Hopper's attention is no guide to Ampere's).
   std::optional<Found> find(const std::string& file, bool is_same_generation = false) {
     for (const std::string& folder : target_.folders) {
-      if (is_same_generation && generation_of(folder) != generation_of(target_.folders.front())) continue;
+      if (is_same_generation && generation_of(folder) != generation_of(target_.name)) continue;
       if (!tables_.has_shippable(folder, file)) continue;
       std::string source = tables_.origin(folder, file);
-      if (folder != target_.name) source += "; measured on " + folder;
-      return Found{tables_.kernels(folder, file), tables_.datasheet(accelerator_of_folder(folder), folder), std::move(source)};
+      if (gpu_of_folder(folder) != target_.name) source += "; measured on " + folder;
+      return Found{tables_.kernels(folder, file), catalogued_gpu(gpu_of_folder(folder)), std::move(source)};
     }
     return std::nullopt;
   }
@@ -67,10 +67,10 @@ class Fitter {
   void add(FactorCurve curve) {
     if (!curve.points.empty() && kernels().factor(curve.name) == nullptr) kernels().factors.push_back(std::move(curve));
   }
-  bool is_amd() const { return target_.name.starts_with("mi"); }
+  bool is_volta() const { return target_.name.starts_with("v100"); }
 
   void fit_gemm_families() {
-    if (const auto own = find("gemm.csv.gz"); own && target_.name != "v100-sxm2") {
+    if (const auto own = find("gemm.csv.gz"); own && !is_volta()) {
       for (const auto& [dtype, precision] : {std::pair{"bfloat16", Precision::bf16}, std::pair{"fp8", Precision::fp8}}) {
         const auto samples = gemm_samples(own->table, dtype, precision, own->gpu);
         if (!samples.empty() && profile_.gpu.peak(precision).value > 0)
@@ -80,22 +80,22 @@ class Fitter {
       for (std::size_t row = 0; row < own->table.rows(); ++row) floor_us = std::min(floor_us, own->table.number(row, "time_us").value_or(1e9));
       kernels().kernel_floor_us = floor_us;
     }
-    if (target_.name == "v100-sxm2")
+    if (is_volta())
       if (const auto own = find("gemm.csv")) add(fit_v100_gemm(own->table, own->gpu, own->source));
     if (const auto tuned = find("gemm_tuned.csv")) add(fit_tuned_gemm(tuned->table, tuned->gpu, tuned->source));
     if (const auto fp32 = find("gemm_fp32.csv.gz")) add({fit_fp32_gemm(fp32->table, fp32->gpu, fp32->source)});
   }
 
   void fit_attention() {
-    if (target_.name == "v100-sxm2") return;  // no flash kernel of the tables runs on it
+    if (is_volta()) return;  // no flash kernel of the tables runs on it
     for (const char* file : {"attention_forward.csv.gz", "attention_full_mask_forward.csv"})
       if (const auto found = find(file, true)) add(fit_attention_families(found->table, found->gpu, found->source));
   }
 
   void fit_conv() {
-    if (target_.name == "v100-sxm2")
+    if (is_volta())
       if (const auto own = find("conv_forward_backward.csv")) add(fit_v100_conv(own->table, own->gpu, own->source));
-    if (const auto trace = find("resnet50_batch128_operators_fp32.csv"); trace && target_.name != "v100-sxm2")
+    if (const auto trace = find("resnet50_batch128_operators_fp32.csv"); trace && !is_volta())
       add(fit_resnet_conv(trace->table, trace->gpu, trace->source));
     if (const auto fp32 = find("conv_forward_fp32.csv.gz")) add({fit_conv_forward_fp32(fp32->table, fp32->gpu, fp32->source)});
   }
@@ -109,12 +109,11 @@ class Fitter {
   }
 
   void fit_factors() {
-    const bool is_volta = target_.name.starts_with("v100");
-    // What no loop or model was measured for: a tuner keeps the best of a short loop, DeepBench averages long ones.
-    kernels().sustained_factor_gemm = is_volta ? 1.0 : kAssumedSustained;
+        // What no loop or model was measured for: a tuner keeps the best of a short loop, DeepBench averages long ones.
+    kernels().sustained_factor_gemm = is_volta() ? 1.0 : kAssumedSustained;
     const auto layouts = find("gemm_training_layouts.csv", true);
     const auto layers = find("gemm_llm_layers.csv.gz", true);
-    if (layers && !is_volta) add(fit_sustained_from_model(layers->table, burst_on(layers->gpu), layers->source));
+    if (layers && !is_volta()) add(fit_sustained_from_model(layers->table, burst_on(layers->gpu), layers->source));
     if (layouts) {
       const CostModel burst = burst_on(layouts->gpu);
       const FactorCurve loop = fit_sustained_from_loop(layouts->table, burst, layouts->source);
@@ -130,7 +129,7 @@ class Fitter {
     if (const auto passes = find("attention_forward_backward.csv", true)) {
       for (const char* mask : {"causal", "full"}) {
         FactorCurve curve = fit_attention_backward(passes->table, mask, passes->source);
-        if (generation_of(target_.folders.front()) == "hopper" && curve.name.ends_with("causal")) prepend_short_sequences(curve);
+        if (generation_of(target_.name) == "hopper" && curve.name.ends_with("causal")) prepend_short_sequences(curve);
         add(std::move(curve));
       }
       if (passes->table.has_column("qkv_contiguous")) kernels().sustained_factor_attention = fit_attention_sustained(passes->table, burst_on(passes->gpu), 32);
@@ -142,7 +141,7 @@ class Fitter {
   /// Ratios between layouts and passes carry over to parts that nobody measured them on better than no ratio at all.
   void inherit_factors() {
     constexpr const char* kDonor = "a100-sxm4-80g";
-    if (target_.name == kDonor || generation_of(target_.folders.front()) == "blackwell") return;
+    if (target_.name == kDonor || generation_of(target_.name) == "blackwell") return;
     for (const ProfileTarget& target : profile_targets()) {
       if (target.name != kDonor) continue;
       for (FactorCurve curve : Fitter(tables_, target).fit().kernels.factors) {

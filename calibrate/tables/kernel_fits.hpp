@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "calibrate/tables/table_set.hpp"
+#include "sim/cluster/cluster_spec.hpp"
 #include "calibrate/tables/utilisation_fit.hpp"
 
 /// One function per kind of table: rows -> families of utilisation. `gpu` is the datasheet the rows were measured

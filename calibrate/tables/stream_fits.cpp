@@ -27,8 +27,8 @@ class StreamFitter {
       if (samples.size() < 3) continue;
       const double l2 = target_.l2_MB * 1e6;
       BandwidthFit fit = fit_bandwidth(kind, samples, l2, floor, latency_us_, tables_.origin(folder, file));
-      if (folder == target_.folders.front() && folder == target_.name) return fit;
-      return transferred(std::move(fit), tables_.datasheet(accelerator_of_folder(folder), folder), gpu_, l2);
+      if (gpu_of_folder(folder) == target_.name) return fit;
+      return transferred(std::move(fit), catalogued_gpu(gpu_of_folder(folder)), gpu_, l2);
     }
     return std::nullopt;
   }
@@ -43,7 +43,7 @@ class StreamFitter {
 
 std::vector<BandwidthFit> fit_streams(TableSet& tables, const ProfileTarget& target, const GpuSpec& gpu, double latency_us) {
   std::vector<BandwidthFit> fits;
-  if (target.name.starts_with("mi")) return published_bandwidth(gpu, latency_us);  // no table of any AMD part
+  if (target.name.starts_with("mi") || target.folders.empty()) return published_bandwidth(gpu, latency_us);  // no table of them
   StreamFitter fitter(tables, target, gpu, latency_us);
   const auto add = [&](std::optional<BandwidthFit> fit) { if (fit) fits.push_back(std::move(*fit)); return fit.has_value(); };
 

@@ -21,13 +21,9 @@ bool is_unlisted_aiconfigurator(const std::string& file) { return file == "gemm.
 }  // namespace
 
 Result<TableSet> TableSet::open(const std::string& folder) {
-  Problems problems;
   auto sources = CsvTable::read(folder + "/kernels/SOURCES.csv");
-  auto accelerators = CsvTable::read(folder + "/measured/hw_accelerators.csv");
-  if (!sources) problems.add(sources.problems());
-  if (!accelerators) problems.add(accelerators.problems());
-  if (!problems.empty()) return problems;
-  return TableSet(folder, std::move(*sources), std::move(*accelerators));
+  if (!sources) return sources.problems();
+  return TableSet(folder, std::move(*sources));
 }
 
 std::string TableSet::licence(const std::string& gpu_folder, const std::string& file) const {
@@ -57,27 +53,5 @@ std::vector<std::string> TableSet::take_citations() {
   std::vector<std::string> list(citations_.begin(), citations_.end());
   citations_.clear();
   return list;
-}
-
-GpuSpec TableSet::datasheet(const std::string& accelerator, const std::string& profile_name) const {
-  for (std::size_t row = 0; row < accelerators_.rows(); ++row) {
-    if (accelerators_.text(row, "accelerator") != accelerator) continue;
-    const auto number = [&](const char* column) { return accelerators_.number(row, column).value_or(0); };
-    GpuSpec gpu;
-    gpu.name = profile_name;
-    const auto set = [&](Precision p, double tflops) { gpu.peak_flops[static_cast<std::size_t>(p)] = tflops * 1e12; };
-    set(Precision::fp32, number("fp32_tflops"));
-    set(Precision::tf32, number("tf32_tflops"));
-    set(Precision::fp16, number("bf16_tflops"));  // one column for both 16-bit types
-    const bool has_bf16 = accelerators_.text(row, "note").find("no bf16") == std::string::npos && number("tf32_tflops") > 0;
-    set(Precision::bf16, has_bf16 || number("fp8_tflops") > 0 ? number("bf16_tflops") : 0);
-    set(Precision::fp8, number("fp8_tflops"));
-    set(Precision::int8, number("int8_tops"));
-    gpu.memory_bandwidth = BytesPerSecond(number("mem_GBps") * 1e9);
-    gpu.memory = Bytes(static_cast<std::int64_t>(number("mem_GB") * 1e9));
-    gpu.compute_units = static_cast<int>(number("compute_units"));
-    return gpu;
-  }
-  throw InputError(Problem{accelerators_.file(), "", "no accelerator \"" + accelerator + "\"", ""});
 }
 }  // namespace stepcast

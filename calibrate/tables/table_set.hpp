@@ -3,16 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "sim/cluster/cluster_spec.hpp"
 #include "sim/io/csv.hpp"
 
-/// The public measurement tables that profiles are fitted from: a folder with kernels/<gpu>/*.csv(.gz),
-/// kernels/SOURCES.csv (origin and licence of each file) and measured/hw_accelerators.csv (datasheets).
+/// The public measurement tables that profiles are fitted from: a folder with kernels/<gpu>/*.csv(.gz) and
+/// kernels/SOURCES.csv (origin and licence of each file).
 namespace stepcast {
 
 class TableSet {
  public:
-  /// Problems: no SOURCES.csv or hw_accelerators.csv under `folder`.
+  /// Problems: no kernels/SOURCES.csv under `folder`.
   static Result<TableSet> open(const std::string& folder);
 
   /// The file is there and its licence (MIT, Apache-2.0) allows shipping what is computed from it.
@@ -25,15 +24,11 @@ class TableSet {
   /// Origin of one file as SOURCES.csv states it.
   std::string origin(const std::string& gpu_folder, const std::string& file) const;
 
-  /// Datasheet of an accelerator by its name in hw_accelerators.csv. Peaks are dense.
-  GpuSpec datasheet(const std::string& accelerator, const std::string& profile_name) const;
-
  private:
-  TableSet(std::string folder, CsvTable sources, CsvTable accelerators)
-      : folder_(std::move(folder)), sources_(std::move(sources)), accelerators_(std::move(accelerators)) {}
+  TableSet(std::string folder, CsvTable sources) : folder_(std::move(folder)), sources_(std::move(sources)) {}
   std::string licence(const std::string& gpu_folder, const std::string& file) const;
   std::string folder_;
-  CsvTable sources_, accelerators_;
+  CsvTable sources_;
   std::set<std::string> citations_;
 };
 }  // namespace stepcast

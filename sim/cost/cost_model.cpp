@@ -133,7 +133,9 @@ OpCost CostModel::cost(const Op& op) const {
     cost.duration = std::max(cost.duration, roofline(op));
     if (!options_.is_burst) {
       // Kernels beside the main one (a bias, a cast) are short; each, and the main one, leaves a gap on its stream.
-      const int beside = op.shape.index() == 2 ? 0 : std::max(0, launches - 1);
+      // Bandwidth fits carry their own latency per launch, attention ratios were measured over all kernels of a pass.
+      const bool counts_beside = std::holds_alternative<GemmShape>(op.shape) || std::holds_alternative<ConvShape>(op.shape);
+      const int beside = counts_beside ? std::max(0, launches - 1) : 0;
       cost.duration += Seconds((beside * profile_.kernels.kernel_floor_us + launches * profile_.kernels.launch_gap_us) * 1e-6);
     }
   }
