@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "calibrate/tables/collective_tables.hpp"
 #include "calibrate/tables/fit_profile.hpp"
 #include "sim/io/files.hpp"
 #include "sim/profile/text_of_profile.hpp"
@@ -24,6 +25,7 @@ int fit_tables(const std::string& data, const std::string& out, const std::vecto
   for (const ProfileTarget& target : profile_targets()) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), target.name) == wanted.end()) continue;
     Profile profile = fit_profile(tables, target);
+    profile.collectives = fit_collectives(target.name, data);
     const std::string path = out + "/" + target.name + ".profile.json", text = text_of_profile(profile);
     write_file(path, text);
     fmt::print("{:<16} {:>5} kB  ", target.name, text.size() / 1000);
