@@ -11,20 +11,23 @@
 namespace stepcast {
 namespace {
 /// What is searched, in this order; microseconds, shares, bytes.
-enum Parameter : std::size_t { base_us, ring_us, tree_us, simple_us, large, half_B, all_to_all, pair, kParameters };
+enum Parameter : std::size_t { base_us, ring_us, tree_us, simple_us, large, half_B, all_to_all, pair, ll, kParameters };
 
-FabricFit fit_of(const std::string& transport, const std::vector<double>& p, bool ll128) {
+FabricFit fit_of(const std::string& transport, const std::vector<double>& p, bool ll128, bool two_node_tree) {
   FabricFit fit;
   fit.transport = transport;
   fit.base_latency = Seconds(p[base_us] * 1e-6);
   fit.ring_step_latency = Seconds(p[ring_us] * 1e-6);
   fit.tree_step_latency = Seconds(p[tree_us] * 1e-6);
-  fit.simple_step_latency = Seconds(p[simple_us] * 1e-6);
+  // Simple crosses the same wires, so it is never faster than a low-latency step.
+  fit.simple_step_latency = Seconds(std::max({p[simple_us], p[ring_us], p[tree_us]}) * 1e-6);
   fit.large_efficiency = p[large];
   fit.half_efficiency_size = Bytes(std::llround(p[half_B]));
   fit.all_to_all_efficiency = p[all_to_all];
   fit.pair_efficiency = p[pair];
+  fit.ll_efficiency = p[ll];
   fit.ll128 = ll128;
+  fit.two_node_tree = two_node_tree;
   return fit;
 }
 
@@ -36,10 +39,14 @@ double loss_of(const std::vector<MultiNodeRun>& runs, std::map<std::string, Coll
     profile.fabrics = {fit};
     const CollectiveModel model(profile, run.node, fabric_of(run));
     const BytesPerSecond port = run.node.nic_bandwidth * static_cast<double>(run.node.nics);
-    double run_sum = 0;
-    for (const auto& [bytes, seconds] : run.points)
-      run_sum += std::fabs(std::log(model.uncontended_time(run.collective, Bytes(std::llround(bytes)), run.shape, port).value / seconds));
-    sum += run_sum / static_cast<double>(run.points.size());
+    double run_sum = 0, weights = 0;
+    for (const auto& [bytes, seconds] : run.points) {
+      // Training sends its gradients and activations from about 1 MiB up.
+      const double weight = bytes >= 1048576 ? 3 : 1;
+      run_sum += weight * std::fabs(std::log(model.uncontended_time(run.collective, Bytes(std::llround(bytes)), run.shape, port).value / seconds));
+      weights += weight;
+    }
+    sum += run_sum / weights;
   }
   return sum / static_cast<double>(runs.size());
 }
@@ -61,18 +68,23 @@ FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& 
   ranges[half_B] = {5e5, 1e3, 5e7};
   ranges[all_to_all] = {0.8, 0.1, 0.99};
   ranges[pair] = {0.8, 0.1, 0.99};
+  ranges[ll] = {0.5, 0.02, 1};
   FabricFit best;
   double best_loss = INFINITY;
-  for (const bool ll128 : {true, false}) {
+  for (const auto& [ll128, two_node_tree] : {std::pair{true, false}, std::pair{false, false}, std::pair{true, true}, std::pair{false, true}}) {
+    const bool has_ll128 = ll128, has_tree = two_node_tree;  // bindings cannot be captured
     const auto loss = [&](const std::vector<double>& p) {
-      double pull = 0;  // a parameter that no run speaks of stays at its start
-      for (std::size_t i = 0; i < kParameters; ++i) pull += std::fabs(std::log(p[i] / ranges[i].start));
-      return loss_of(runs, profiles, fit_of(transport, p, ll128)) + 5e-4 * pull;
+      // A parameter that no run speaks of stays at its start; ring and Simple steps stay in proportion to the tree's, which
+      // all-reduces of any size reveal.
+      const auto off = [&](std::size_t i) { return std::log(p[i] / ranges[i].start); };
+      double pull = std::fabs(off(ring_us) - off(tree_us)) + std::fabs(off(simple_us) - std::max(0.0, off(tree_us)));
+      for (const std::size_t i : {base_us, tree_us, large, half_B, all_to_all, pair, ll}) pull += std::fabs(off(i));
+      return loss_of(runs, profiles, fit_of(transport, p, has_ll128, has_tree)) + 5e-4 * pull;
     };
     const std::vector<double> found = pattern_search(ranges, loss);
     if (loss(found) < best_loss) {
       best_loss = loss(found);
-      best = fit_of(transport, found, ll128);
+      best = fit_of(transport, found, has_ll128, has_tree);
     }
   }
   best.source = joined({sources.begin(), sources.end()}, "; ");

@@ -49,6 +49,7 @@ NodeSpec node_of(const std::string& gpu, int gpus, const Nics& nics) {
   NodeSpec node;
   node.gpu.name = gpu;
   node.gpus = gpus;
+  node.intra = gpu.starts_with("mi") ? IntraTopology::xgmi : IntraTopology::nvswitch;
   const CollectiveSources* sources = sources_of(gpu);
   node.in_switch_reduction = sources != nullptr && sources->in_switch_min_ranks > 0 && gpus >= sources->in_switch_min_ranks;
   node.nics = nics.count;

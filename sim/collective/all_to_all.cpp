@@ -6,7 +6,8 @@
 
 /// All-to-all: every rank sends S/n to every rank, straight to it; send_recv: one rank sends S to one other.
 /// Bytes : the r ranks of a node send r S (n - r)/n to other nodes, shared among N - 1 pairs of nodes.
-/// Steps : all sends are posted at once; each peer costs its share of the proxy's time, so the start-up grows with peers.
+/// Steps : all sends are posted at once, but each peer on another node costs the proxy thread about one LL step (Slingshot:
+///         25 us above the base for 4 such peers, 110-140 us for 28).
 namespace stepcast {
 CollectiveTerms all_to_all_terms(const Setting& setting, const Request& request) {
   const GroupShape& shape = request.shape;
@@ -14,10 +15,7 @@ CollectiveTerms all_to_all_terms(const Setting& setting, const Request& request)
   CollectiveTerms terms;
   terms.algorithm = Algorithm::direct;
   terms.pattern = CollectiveTerms::Pattern::all_pairs;
-  // Peers beyond the first eight are served in turn by the proxy thread: a quarter of an LL step each (measured on Slingshot:
-  // 38 us for 8 ranks, 126 us for 32, at 8 KiB).
-  const double peers = std::max(0.0, n - 1 - 7);
-  terms.startup = setting.fit.base_latency + setting.fit.ring_step_latency * (1 + peers / 4) + extra_hops(setting, request);
+  terms.startup = setting.fit.base_latency + setting.fit.ring_step_latency * (n - r) + extra_hops(setting, request);
   terms.payload_edge_bytes = r * request.buffer * (n - r) / n;
   terms.edge_bytes = terms.payload_edge_bytes / setting.fit.all_to_all_efficiency;
   // Inside the node each rank sends (r - 1)/n of its buffer; at equal wire bytes on the curve of r ranks.
@@ -40,7 +38,7 @@ CollectiveTerms send_recv_terms(const Setting& setting, const Request& request) 
     terms.pattern = CollectiveTerms::Pattern::pair;
     terms.startup = setting.fit.base_latency + inter_step(setting.fit, *protocol, false) + extra_hops(setting, request);
     terms.payload_edge_bytes = request.buffer;
-    terms.edge_bytes = request.buffer / (setting.fit.pair_efficiency * protocol->ring_bandwidth);
+    terms.edge_bytes = request.buffer / (setting.fit.pair_efficiency * carried(setting.fit, *protocol, false));
     const double time = terms.startup.value + terms.edge_bytes / setting.share.value;
     if (best_time == 0 || time < best_time) {
       best = terms;

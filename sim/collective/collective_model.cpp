@@ -31,6 +31,8 @@ FabricFit assumed_fit(const std::string& transport) {
   const std::string source = "NVIDIA/nccl@01afd20 src/graph/tuning.cc latencies; efficiency assumed";
   if (transport == "tcp") return named(transport, 25, 20, 25, 60, 0.8, 1e6, 0.5, 0.5, false, source);
   if (transport == "ici") return named(transport, 5, 1.0, 1.0, 1.0, 0.9, 0, 0.9, 0.9, true, "TPU links are driven by the chip: 1 us per hop assumed");
+  // GPUDirect-TCPX copies through host threads: latencies between RDMA and kernel TCP assumed.
+  if (transport == "tcpx") return named(transport, 30, 10, 20, 50, 0.85, 1e6, 0.7, 0.7, false, source);
   return named(transport, 10, 2.7, 5.0, 14, 0.9, 1e6, 0.8, 0.8, true, source);
 }
 /// How many times less than its port a node of a torus gets: a ring edge uses one of its 2 x dimensions links; all-to-all

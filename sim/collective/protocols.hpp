@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "sim/profile/collective_profile.hpp"
 
@@ -19,6 +21,33 @@ inline constexpr std::array<Protocol, 3> kProtocols{{
     {"LL128", 1.9, 1.2, 4.0, 8.5, 0.92, 0.9 * 0.915},
     {"Simple", 3.4, 4.0, 9.6, 14.0, 1.0, 0.9},
 }};
+
+/// Share of the nominal bandwidth that NCCL's tuner believes a tree reaches at a size: pipelines fill slowly at middle sizes.
+/// Read off its correction table, as straight lines over log2 of the buffer.
+/// Source: treeCorrectionFactor, NVIDIA/nccl@01afd20 src/graph/tuning.cc.
+inline double tree_belief(const Protocol& protocol, double buffer) {
+  struct Knot { double log2_bytes, share; };
+  constexpr std::array<std::array<Knot, 4>, 3> kKnots{{
+      {{{9, 1.0}, {13, 0.7}, {18, 0.4}, {25, 1.0}}},
+      {{{11, 1.0}, {16, 0.6}, {19, 0.5}, {27, 1.0}}},
+      {{{12, 0.9}, {17, 0.5}, {22, 0.5}, {27, 0.9}}},
+  }};
+  const auto& knots = kKnots[static_cast<std::size_t>(&protocol - kProtocols.data())];
+  const double x = std::log2(std::max(1.0, buffer));
+  if (x <= knots.front().log2_bytes) return knots.front().share;
+  for (std::size_t k = 1; k < knots.size(); ++k)
+    if (x <= knots[k].log2_bytes) {
+      const double along = (x - knots[k - 1].log2_bytes) / (knots[k].log2_bytes - knots[k - 1].log2_bytes);
+      return knots[k - 1].share + along * (knots[k].share - knots[k - 1].share);
+    }
+  return 1;
+}
+
+/// Payload share of a link that a fitted fabric reaches with a protocol, before its large-message efficiency.
+inline double carried(const FabricFit& fit, const Protocol& protocol, bool is_tree) {
+  const double nominal = is_tree ? protocol.tree_bandwidth : protocol.ring_bandwidth;
+  return &protocol == &kProtocols[2] ? nominal : nominal * fit.ll_efficiency;
+}
 
 /// Latency of one network step of a ring (`is_tree`: one level of a tree) on a fitted fabric.
 inline Seconds inter_step(const FabricFit& fit, const Protocol& protocol, bool is_tree) {

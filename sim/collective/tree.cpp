@@ -26,11 +26,13 @@ std::vector<Candidate> tree_candidates(const Setting& setting, const Request& re
     terms.startup = setting.fit.base_latency + Seconds(protocol.tree_intra_us * 1e-6) * inside +
                     (inter_step(setting.fit, protocol, true) + extra_hops(setting, request)) * between;
     terms.payload_edge_bytes = payload;
-    terms.edge_bytes = inflated(setting.fit, payload, protocol.tree_bandwidth, is_simple);
+    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, true), is_simple);
     // The chain inside a node passes S up and S down, one direction of a link each.
     terms.intra = intra_ring_time(setting, request.shape.ranks_per_node, 2 * request.buffer);
+    // NCCL counts 2 S whatever the number of nodes, and so leaves the tree early on two; tuners of some plug-ins know better.
+    const double believed_payload = setting.fit.two_node_tree ? payload : 2 * request.buffer;
     candidate.believed_s = (protocol.tree_intra_us * inside + protocol.tree_inter_us * between) * 1e-6 +
-                           payload / (setting.share.value * protocol.tree_bandwidth);
+                           believed_payload / (setting.share.value * protocol.tree_bandwidth * tree_belief(protocol, request.buffer));
     all.push_back(candidate);
   }
   return all;

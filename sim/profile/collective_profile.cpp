@@ -42,7 +42,9 @@ FabricFit read_fabric_fit(ObjectReader reader) {
   fit.ring_step_latency = Seconds(reader.number("ring_step_latency_us", {.max = 1e6}) * 1e-6);
   fit.tree_step_latency = Seconds(reader.number("tree_step_latency_us", {.max = 1e6}) * 1e-6);
   fit.simple_step_latency = Seconds(reader.number("simple_step_latency_us", {.fallback = 14, .max = 1e6}) * 1e-6);
+  fit.ll_efficiency = reader.number("ll_efficiency", {.fallback = 1, .min = 0.001, .max = 1});
   fit.ll128 = reader.boolean("ll128", true);
+  fit.two_node_tree = reader.boolean("two_node_tree", false);
   fit.large_efficiency = reader.number("large_efficiency", {.min = 0.01, .max = 1.0});
   fit.half_efficiency_size = Bytes(std::llround(reader.number("half_efficiency_B", {.fallback = 0, .max = 1e12})));
   fit.all_to_all_efficiency = reader.number("all_to_all_efficiency", {.min = 0.01, .max = 1.0});
@@ -95,7 +97,9 @@ Json json_of(const CollectiveProfile& profile) {
                            {"ring_step_latency_us", rounded(fit.ring_step_latency.value * 1e6)},
                            {"tree_step_latency_us", rounded(fit.tree_step_latency.value * 1e6)},
                            {"simple_step_latency_us", rounded(fit.simple_step_latency.value * 1e6)},
+                           {"ll_efficiency", rounded(fit.ll_efficiency)},
                            {"ll128", fit.ll128},
+                           {"two_node_tree", fit.two_node_tree},
                            {"large_efficiency", rounded(fit.large_efficiency)},
                            {"half_efficiency_B", fit.half_efficiency_size.value},
                            {"all_to_all_efficiency", rounded(fit.all_to_all_efficiency)},

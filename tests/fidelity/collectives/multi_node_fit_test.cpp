@@ -30,8 +30,9 @@ TEST_CASE("one set of parameters per transport follows all its good multi-node r
   }
   for (const auto& [transport, errors] : large) std::cout << transport << " from 1 MiB: " << errors.text() << '\n';
   for (const auto& [transport, errors] : small) std::cout << transport << " under 1 MiB: " << errors.text() << '\n';
-  CHECK(large.at("infiniband").absolute(0.5) <= 0.10);
-  CHECK(small.at("infiniband").absolute(0.5) <= 0.20);
-  CHECK(large.at("efa").absolute(0.5) <= 0.15);
-  CHECK(large.at("slingshot").absolute(0.5) <= 0.25);
+  CHECK(large.at("infiniband").absolute(0.5) <= 0.05);
+  CHECK(small.at("infiniband").absolute(0.5) <= 0.15);
+  CHECK(large.at("efa").absolute(0.5) <= 0.10);
+  CHECK(large.at("roce").absolute(0.5) <= 0.05);
+  CHECK(large.at("slingshot").absolute(0.5) <= 0.15);
 }

@@ -16,6 +16,8 @@ TEST_CASE("a collective profile round-trips through JSON", "[collective]") {
   fit.large_efficiency = 0.83;
   fit.half_efficiency_size = 1_MiB;
   fit.ll128 = false;
+  fit.two_node_tree = true;
+  fit.ll_efficiency = 0.25;
   profile.fabrics.push_back(fit);
   profile.parameters["in_switch_reduction_min_ranks"] = 5;
 
@@ -29,6 +31,8 @@ TEST_CASE("a collective profile round-trips through JSON", "[collective]") {
   REQUIRE(back.curves[0].points[0].second.value == Approx(9.5e-6));
   REQUIRE(back.fabrics[0].simple_step_latency.value == Approx(60e-6));
   REQUIRE_FALSE(back.fabrics[0].ll128);
+  REQUIRE(back.fabrics[0].two_node_tree);
+  REQUIRE(back.fabrics[0].ll_efficiency == 0.25);
 }
 
 TEST_CASE("curve points that do not rise are a problem at their place", "[collective]") {
