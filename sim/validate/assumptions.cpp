@@ -59,6 +59,14 @@ AssumptionSet read_set(ObjectReader& reader, const std::string& name) {
   set.rules = read_rules(reader);
   set.micro_batches = reader.integers("micro_batches", {.min = 1, .max = 4096});
   if (const auto measured = reader.texts("measured"); !measured.empty()) set.measured = measured;
+  if (auto bars = reader.object("bars")) {
+    set.bars.mape = bars->optional_number("mape", {.max = 10});
+    set.bars.memory_mape = bars->optional_number("memory_mape", {.max = 10});
+    set.bars.median_error = bars->optional_number("median_error", {.max = 10});
+    set.bars.bias = bars->optional_number("bias", {.max = 10});
+    set.bars.rank_correlation = bars->optional_number("rank_correlation", {.max = 1});
+    bars->done();
+  }
   return set;
 }
 
@@ -70,8 +78,9 @@ bool applies(const AssumptionRule& rule, const TableRow& row) {
 }  // namespace
 
 const AssumptionSet& AssumptionBook::set_for(const std::string& table) const {
+  const std::string name = table.substr(0, table.find(':'));
   for (const AssumptionSet& set : sets)
-    if (std::find(set.tables.begin(), set.tables.end(), table) != set.tables.end()) return set;
+    if (std::find(set.tables.begin(), set.tables.end(), name) != set.tables.end()) return set;
   return sets.back();
 }
 

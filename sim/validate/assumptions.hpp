@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <regex>
 #include <string>
 #include <utility>
@@ -23,6 +24,11 @@ struct AssumptionRule {
   std::string because;                           // printed with the assumptions; "" = mere notation
 };
 
+/// What the project asks of itself on a table; fractions. Rank correlation is a least value, the rest are largest ones.
+struct ErrorBars {
+  std::optional<double> mape, memory_mape, median_error, bias, rank_correlation;
+};
+
 struct AssumptionSet {
   std::string name;                 // the table it scores
   std::vector<std::string> tables;  // values of the "table" column, or a format's name
@@ -32,13 +38,15 @@ struct AssumptionSet {
   std::vector<std::int64_t> micro_batches;  // candidates where a row names none
   /// Columns that give the measured step, first one that is filled wins; see measured_step.
   std::vector<std::string> measured{"step_time_s"};
+  ErrorBars bars;
 };
 
 /// All sets of a folder, and the rules every set starts from (common.json).
 struct AssumptionBook {
   std::vector<AssumptionRule> common;
   std::vector<AssumptionSet> sets;
-  /// The set of a table; sets.back(), named "default", where none names it.
+  /// The set of a table, whose label may go on after a colon ("nccl_one_node:h200-sxm5-141g"); sets.back(), named
+  /// "default", where none names it.
   const AssumptionSet& set_for(const std::string& table) const;
 };
 Result<AssumptionBook> read_assumptions(const std::string& folder);

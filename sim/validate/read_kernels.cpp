@@ -68,8 +68,8 @@ TimedOp attention_of(const TableRow& row) {
 }  // namespace
 
 Questions read_kernels(const CsvTable& table, TableFormat format, const ReadOptions& options) {
-  const std::string name(text_of(format));
   const std::string gpu = gpu_of(table, options);
+  const std::string name = std::string(text_of(format)) + ":" + gpu;
   Questions questions;
   for (std::size_t index = 0; index < table.rows(); ++index) {
     const TableRow row(table, index);

@@ -108,9 +108,9 @@ Questions read_nccl_points(const CsvTable& table, const AssumptionBook& book, co
 }
 
 Questions read_nccl_one_node(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options) {
-  const std::string name(text_of(TableFormat::nccl_one_node));
-  const AssumptionSet& set = book.set_for(name);
   const std::string gpu = gpu_of(table, options);
+  const std::string name = std::string(text_of(TableFormat::nccl_one_node)) + ":" + gpu;
+  const AssumptionSet& set = book.set_for(name);
   Questions questions;
   std::vector<std::pair<std::string, std::string>> order;  // collective, GPUs as text
   std::map<std::pair<std::string, std::string>, std::vector<Point>> points;

@@ -23,6 +23,13 @@ TableRow in_our_columns(const CsvTable& table, std::size_t index, TableFormat fo
   return row;
 }
 
+/// The table a row belongs to. vTrain published two, told apart by the column that only the multi-node one has.
+std::string table_name(const CsvTable& table, const TableRow& row, TableFormat format) {
+  if (format == TableFormat::training_runs) return row.text("table");
+  if (format == TableFormat::vtrain) return table.has_column("parameters_billion") ? "vtrain_multi" : "vtrain_single";
+  return std::string(text_of(format));
+}
+
 std::string id_of(const TableRow& row, TableFormat format) {
   if (format == TableFormat::training_runs) return row.text("row_id");
   if (format == TableFormat::mlperf)
@@ -37,7 +44,7 @@ Questions read_training_runs(const CsvTable& table, const AssumptionBook& book, 
   Questions questions;
   for (std::size_t index = 0; index < table.rows(); ++index) {
     const TableRow row = in_our_columns(table, index, format);
-    const std::string name = format == TableFormat::training_runs ? row.text("table") : std::string(text_of(format));
+    const std::string name = table_name(table, row, format);
     if (!options.table.empty() && name != options.table) continue;
     const AssumptionSet& set = book.set_for(name);
     const std::string id = id_of(row, format);

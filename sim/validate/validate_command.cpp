@@ -18,7 +18,7 @@ struct ValidateArguments {
   std::vector<std::string> files;
   std::string table, profile, engine = "native", runs, show, assumptions;
   int jobs = 1, worst = 5;
-  bool is_json = false;
+  bool is_json = false, is_markdown = false;
 };
 
 void show_progress(std::size_t done, std::size_t total) {
@@ -67,6 +67,7 @@ int run(const ValidateArguments& a) {
   const auto predictor = make_engine_predictor(engine, a.profile);
   const Scores scores = score_answers(questions, answer_all(*predictor, questions.list, a.jobs, show_progress));
   if (a.is_json) fmt::print("{}\n", validation_json(scores, book, joined(a.files)).dump(2));
+  else if (a.is_markdown) fmt::print("{}", validation_markdown(scores, book, a.worst));
   else fmt::print("{}", validation_text(scores, book, joined(a.files), a.worst));
   return 0;
 }
@@ -87,6 +88,7 @@ void add_validate_command(CLI::App& app, int& exit_code) {
   command.add_option("--worst", a.worst, "worst rows to list per table")->check(CLI::Range(0, 1000000))->capture_default_str()->type_name("N");
   command.add_option("-j,--jobs", a.jobs, "worker processes")->check(CLI::Range(1, 1024))->capture_default_str()->type_name("N");
   command.add_flag("--json", a.is_json, "print one JSON document: rows, mape, median_error, bias, p95_error, rank_correlation, coverage_90, skipped, assumptions; times in s, memory in bytes, errors as fractions");
+  command.add_flag("--markdown", a.is_markdown, "print the summary as a Markdown document, with the bars each table is held to")->excludes("--json");
   command.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 }  // namespace stepcast

@@ -8,7 +8,6 @@
 #include "sim/io/json.hpp"
 
 namespace stepcast {
-namespace {
 
 const char* name_of(Metric metric) {
   switch (metric) {
@@ -19,6 +18,8 @@ const char* name_of(Metric metric) {
   }
   return "?";
 }
+
+namespace {
 
 /// JSON has no NaN: an undefined figure is null.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }

@@ -28,7 +28,7 @@ TEST_CASE("the JSON report carries rows figures skipped rows and assumptions", "
   REQUIRE(json["coverage_90"] == Approx(1.0));
   REQUIRE(json["rank_correlation"] == Approx(1.0));
   REQUIRE(json["skipped"][0]["count"] == 1);
-  REQUIRE_FALSE(json["assumptions"]["vtrain"].empty());
+  REQUIRE_FALSE(json["assumptions"]["vtrain_single"].empty());
   REQUIRE_FALSE(json.contains("memory"));
 }
 
@@ -51,6 +51,6 @@ TEST_CASE("the text report names the worst rows first and what was assumed", "[v
   const std::string text = validation_text(scores, test::shipped_book(), "v.csv", 1);
   REQUIRE(text.find("-30.0 %") != std::string::npos);
   REQUIRE(text.find("+5.0 %  measured") == std::string::npos);  // one worst row was asked for
-  REQUIRE(text.find("assumed for vtrain") != std::string::npos);
+  REQUIRE(text.find("assumed for vtrain_single") != std::string::npos);
   REQUIRE(text.find("does not divide 4 accelerators") != std::string::npos);
 }
