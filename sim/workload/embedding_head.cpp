@@ -113,11 +113,13 @@ LayerWork head_layer(const TransformerSpec& model, const Shard& shard, bool owns
   builder.add(linear_piece(head_shard, {.name = op::head, .rows = shard.tokens, .out = columns, .in = model.hidden, .split = Split::column}));
   const std::int64_t logits = shard.tokens * columns;
   builder.add(loss_piece(shard, logits));
-  // Beside what is kept: the 16-bit logits (or their gradient) and, in fp32, the copy that the loss works on.
-  builder.note_temporary(logits * (shard.is_eager() ? 4 + e : 4));
+  // Beside what is kept: the logits or their gradient in storage precision, for eager losses one more fp32 copy, and the whole
+  // input for the weight gradient.
+  builder.note_temporary(logits * (shard.is_eager() ? 4 + e : e) + shard.tokens * model.hidden * e);
   if (owns_weight) builder.add_dense_parameters(columns * model.hidden);
 
   LayerWork work = builder.finish(block_io_bytes(model, shard), 0, Recompute::none);
+  work.weight_gradient = Bytes(columns * model.hidden * e);
   work.counts_as_block = false;
   return work;
 }

@@ -1,6 +1,7 @@
 #include "sim/workload/memory_model.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace stepcast {
 namespace {
@@ -34,6 +35,20 @@ struct StageSum {
     for (const int kind : kinds_of(chunk)) visit(work.kinds[static_cast<std::size_t>(kind)]);
   }
 };
+/// Weight gradients in storage precision, on their way into the accumulated ones. Transformer Engine keeps one buffer for every
+/// weight shape (get_dummy_wgrad), so each kind of layer counts once; other frameworks free them, so the largest counts.
+double weight_gradients(const StageSum& sum, bool is_cached) {
+  std::set<int> kinds;
+  for (int chunk = 0; chunk < sum.layout.virtual_stages; ++chunk)
+    for (const int kind : sum.kinds_of(chunk)) kinds.insert(kind);
+  double total = 0, largest = 0;
+  for (const int kind : kinds) {
+    const double bytes = d(sum.work.kinds[static_cast<std::size_t>(kind)].weight_gradient.value);
+    total += bytes;
+    largest = std::max(largest, bytes);
+  }
+  return is_cached ? total : largest;
+}
 }  // namespace
 
 int micro_batches_in_flight(int stage, const ParallelLayout& layout, std::int64_t micro_batches) {
@@ -69,31 +84,43 @@ std::vector<StageMemory> memory_of(const ModelSpec&, const ModelWork& work, cons
     const StageSum sum{work, layout, stage, static_cast<int>(work.blocks.size())};
     StageMemory memory;
     memory.stage = stage;
-    double dense = 0, experts = 0, widest_layer = 0, working = 0, message = 0;
+    double dense = 0, experts = 0, local = 0, widest_layer = 0, message = 0;
+    double working_after = 0, working = 0, kept_after = 0;  // after: head and loss
     for (int chunk = 0; chunk < layout.virtual_stages; ++chunk) {
       sum.each(chunk, [&](const LayerWork& layer) {
         dense += d(layer.dense_parameters);
         experts += d(layer.expert_parameters);
+        local += d(layer.local_parameters);
         widest_layer = std::max(widest_layer, d(layer.dense_parameters + layer.expert_parameters));
-        working = std::max(working, d(layer.working.value));
         message = std::max(message, d(layer.output.value));
       });
     }
     const auto sharded = [&](bool is_sharded, double bytes) {
       return is_sharded ? bytes * (dense / dense_shards + experts / expert_shards) : bytes * (dense + experts);
     };
-    memory.parameters = sharded(layout.zero_stage >= 3, e);
+    memory.parameters = sharded(layout.zero_stage >= 3, e) + local * 4;
     memory.gradients = sharded(layout.zero_stage >= 2, g);
     memory.optimizer = sharded(layout.zero_stage >= 1, o);
 
     const int in_flight = micro_batches_in_flight(stage, layout, micro_batches);
     for (int k = 0; k < in_flight; ++k)
       sum.each(chunk_of_forward(k, layout), [&](const LayerWork& layer) { memory.activations += d(layer.activation.value); });
-    memory.activations += working;
+    for (int chunk = 0; chunk < layout.virtual_stages; ++chunk)
+      for (const int kind : sum.kinds_of(chunk)) {
+        const LayerWork& layer = work.kinds[static_cast<std::size_t>(kind)];
+        const bool is_after = std::find(work.after.begin(), work.after.end(), kind) != work.after.end();
+        (is_after ? working_after : working) = std::max(is_after ? working_after : working, d(layer.working.value));
+        if (is_after) kept_after += d(layer.activation.value);
+      }
+    // The peak lies in the loss, or in a block's backward, when the loss has let go of its logits.
+    memory.activations += std::max(working_after, working - kept_after);
 
     // FSDP: the layer at work and the one gathered ahead stand whole, and one layer's gradient before it is scattered.
     if (layout.zero_stage >= 3 && dense_shards > 1) memory.buffers += 2 * widest_layer * e;
-    if (layout.zero_stage >= 2 && dense_shards > 1) memory.buffers += widest_layer * g;
+    if (layout.zero_stage >= 2 && dense_shards > 1)
+      memory.buffers += widest_layer * g;
+    else
+      memory.buffers += weight_gradients(sum, training.fusion == Fusion::fused);
     if (layout.pp > 1) memory.buffers += 2 * message;  // one message coming in, one going out
     memory.buffers += overhead.context_bytes;
     memory.total = memory.parameters + memory.gradients + memory.optimizer + memory.activations + memory.buffers;

@@ -47,12 +47,27 @@ struct TransformerSpec {
   std::optional<MixtureSpec> moe;
 };
 /// One convolution with its batch norm and activation; repeated blocks are written out.
-struct ConvLayer { std::string name; std::int64_t c_in, h, w, c_out, kernel, stride, groups; bool residual_add = false, squeeze_excite = false; };
-struct CnnSpec { std::int64_t image = 224, classes = 1000; std::vector<ConvLayer> layers; };
+struct ConvLayer {
+  std::string name;
+  std::int64_t c_in = 3, h = 0, w = 0, c_out = 0, kernel = 1, stride = 1, groups = 1;
+  bool residual_add = false, squeeze_excite = false;
+  std::int64_t kernel_w = 0;       // 0: square
+  std::int64_t squeeze_width = 0;  // channels between the two squeeze-and-excite products
+  std::int64_t pool = 1;           // stride of a pooling that follows
+  bool batch_norm = true;          // false: a bias in its place
+  bool activation = true;
+};
+struct CnnSpec {
+  std::int64_t image = 224, classes = 1000;
+  std::vector<ConvLayer> layers;
+  std::int64_t features = 0;          // channels x positions that enter the classifier
+  std::vector<std::int64_t> hidden_fc;  // widths of fully connected layers before the last
+};
 struct DlrmSpec {
   std::int64_t tables = 26, rows_per_table = 1'000'000, embedding_dim = 128, dense_features = 13;
   double pooling = 1;  // indices per sample and table
-  std::vector<std::int64_t> bottom_mlp, top_mlp;
+  std::vector<std::int64_t> bottom_mlp, top_mlp;  // widths of the layers; the last of bottom is embedding_dim, of top 1
+  std::int64_t cross_layers = 0, cross_rank = 512;  // > 0: low-rank cross network (DCNv2) in place of dot products
 };
 /// A layer a user states in amounts; scaled by the micro-batch.
 struct CustomLayer { std::string name; double forward_flops_per_sample = 0, bytes_per_sample = 0, activation_bytes_per_sample = 0; std::int64_t parameters = 0; };

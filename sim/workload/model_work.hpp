@@ -17,8 +17,10 @@ struct LayerWork {
   std::vector<Op> backward;   // each op tagged backward_data or backward_weight
   std::int64_t dense_parameters = 0;   // per rank, elements (reduced over dp)
   std::int64_t expert_parameters = 0;  // per rank, elements (reduced over edp)
+  std::int64_t local_parameters = 0;   // per rank, elements that no other rank holds and the backward updates (fp32 tables)
   Bytes activation;           // kept per micro-batch from forward to backward, under the recompute mode
   Bytes working;              // extra live bytes while this layer runs (recomputed activations, largest temporary)
+  Bytes weight_gradient;      // gradients of its weights before they are added to the accumulated ones, storage precision
   Bytes output;               // activation handed to the next layer, per rank: the pipeline message
   bool counts_as_block = true;  // false: embedding, head, loss: placed on the first or last stage
 };

@@ -112,7 +112,7 @@ void add_experts(LayerBuilder& builder, const TransformerSpec& model) {
   builder.add(grouped_linear(shard, op::expert_down, r, model.hidden, width));
   builder.add(combine_piece(model, shard, r));
   builder.add_expert_parameters(r.local_experts * (up_width + width) * model.hidden);
-  builder.note_temporary(r.rows * (up_width + model.hidden) * shard.element());
+  builder.note_temporary((r.rows * (up_width + width + model.hidden) + 4 * r.tokens * model.hidden) * shard.element());
 
   if (r.moe.shared_experts > 0) {
     TransformerSpec unbiased = model;

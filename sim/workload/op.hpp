@@ -67,8 +67,9 @@ struct AttentionShape {
 /// Bandwidth-bound work: what is read and written; the kind picks the efficiency.
 enum class StreamKind : std::uint8_t { elementwise, norm, softmax, loss, embedding, optimizer, reduction, copy, batch_norm };
 struct StreamShape { StreamKind kind = StreamKind::elementwise; Bytes read, written; };
-/// n images of c_in x h x w (input), c_out filters of kernel x kernel; direction by the op's pass.
-struct ConvShape { std::int64_t n = 0, c_in = 0, h = 0, w = 0, c_out = 0, kernel = 1, stride = 1, groups = 1; };
+/// n images of c_in x h x w (input), c_out filters of kernel x kernel (or kernel x kernel_w when that is not 0); direction by
+/// the op's pass.
+struct ConvShape { std::int64_t n = 0, c_in = 0, h = 0, w = 0, c_out = 0, kernel = 1, stride = 1, groups = 1, kernel_w = 0; };
 /// S = the whole buffer as nccl-tests counts it (all_gather: the gathered size; reduce_scatter: the input size).
 struct CollectiveShape { Collective collective = Collective::all_reduce; GroupKind group = GroupKind::tp; Bytes buffer; };
 

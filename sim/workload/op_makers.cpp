@@ -36,7 +36,7 @@ Op stream_op(std::string_view name, Pass pass, StreamKind kind, std::int64_t rea
 
 Op conv_op(std::string_view name, Pass pass, Precision precision, ConvShape s) {
   const double flops = 2.0 * d(s.n) * d(conv_output(s.h, s.stride)) * d(conv_output(s.w, s.stride)) * d(s.c_out) *
-                       d(s.c_in / s.groups) * d(s.kernel) * d(s.kernel);
+                       d(s.c_in / s.groups) * d(s.kernel) * d(s.kernel_w > 0 ? s.kernel_w : s.kernel);
   return Op{.name = std::string(name), .pass = pass, .precision = precision, .shape = s, .flops = Flops(flops)};
 }
 

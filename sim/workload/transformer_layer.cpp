@@ -47,8 +47,9 @@ void add_dense_mlp(LayerBuilder& builder, const TransformerSpec& model, std::int
   builder.add(activation_piece(shard, act, shard.tokens, local, model.gated, model.bias));
   builder.add(linear_piece(shard, {.name = down, .rows = shard.tokens, .out = model.hidden, .in = local, .split = Split::row}));
   builder.add_dense_parameters((up_width + local) * model.hidden + (model.bias ? up_width + model.hidden : 0));
-  // Gradient of the widest activation, and of the one after it, while the backward passes through.
-  builder.note_temporary(shard.tokens * (up_width + local) * shard.element());
+  // While the backward passes through: the gradients around the activation, and whole-token tensors: gathered output
+  // gradient, gathered input, input gradient before it is scattered, gradient along the residual.
+  builder.note_temporary(shard.tokens * (up_width + local + 4 * model.hidden) * shard.element());
 }
 
 LayerWork transformer_block(const TransformerSpec& model, const Shard& shard, Recompute mode, bool has_experts) {
@@ -75,6 +76,10 @@ LayerWork transformer_block(const TransformerSpec& model, const Shard& shard, Re
   builder.add_dense_parameters(2 * norm_parameters(model));
 
   const std::int64_t io = block_io_bytes(model, shard);
-  return builder.finish(io, io, mode);
+  LayerWork work = builder.finish(io, io, mode);
+  // Experts share a shape, so frameworks that keep one buffer per shape keep one expert's.
+  const std::int64_t one_expert = has_experts ? work.expert_parameters / (model.moe->experts / shard.layout.ep) : 0;
+  work.weight_gradient = Bytes((work.dense_parameters + one_expert) * shard.element());
+  return work;
 }
 }  // namespace stepcast
