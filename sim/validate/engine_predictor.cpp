@@ -117,7 +117,7 @@ class EnginePredictor : public Predictor {
     auto it = cost_models_.find(kernels.gpu);
     if (it == cost_models_.end()) {
       const bool is_path = kernels.gpu.find('/') != std::string::npos || kernels.gpu.ends_with(".json");
-      const std::string path = is_path ? kernels.gpu : scenarios_folder() + "/profiles/" + kernels.gpu + ".json";
+      const std::string path = is_path ? kernels.gpu : preset_path("profiles", kernels.gpu);
       const Profile profile = read_profile(path).value_or_throw();
       CostOptions options;
       options.is_burst = true;
