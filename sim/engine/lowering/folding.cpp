@@ -94,9 +94,11 @@ std::vector<Geometry> geometries(const Placement& placement, const Blocks& block
       traits[unit] = &t;
     }
     for (const auto& [edge, weight] : group.edges) {
-      const std::pair<int, int> ends{local(edge.first), local(edge.second)};
-      traits.at(unit_of_node(edge.first))->out[ends] += weight;
-      traits.at(unit_of_node(edge.second))->in[ends] += weight;
+      const int from = local(edge.first), to = local(edge.second);
+      // The ring over all ranks steps from stage to stage at a few nodes only; see folded_destination.
+      const bool by_port = group.kind == GroupKind::world;
+      traits.at(unit_of_node(edge.first))->out[{from, by_port ? from : to}] += weight;
+      traits.at(unit_of_node(edge.second))->in[{by_port ? to : from, to}] += weight;
     }
     for (const auto& [node, gpus] : group.gpus_on_node) traits.at(unit_of_node(node))->gpus[local(node)] += gpus;
   }
@@ -108,6 +110,8 @@ std::vector<Geometry> geometries(const Placement& placement, const Blocks& block
   return all;
 }
 }  // namespace
+
+int folded_destination(GroupKind kind, const NodePair& edge) { return kind == GroupKind::world ? edge.first : edge.second; }
 
 Folding fold(const Scenario& scenario, const Placement& placement, const Blocks& blocks,
              const std::vector<ProcessGroup>& groups, const std::vector<MessagePath>& paths, const Topology& topology) {

@@ -14,6 +14,11 @@ struct Folding {
   std::vector<int> node_to_kept;  // physical node -> the node of the first unit in the same place; -1 when unused
 };
 
+/// Node at which an edge ends in the folded step. The ring over all ranks carries a few bytes (the gradient norm) when nobody
+/// else sends; each node sends and receives once, and where its edge goes does not matter: it is closed on its own node, so
+/// that the places where the ring steps from one stage to the next do not keep replicas apart.
+int folded_destination(GroupKind kind, const NodePair& edge);
+
 /// Folds when nothing can tell the units apart: uniform nodes, no straggler, no link event, a fabric whose ports alone can
 /// limit a flow, and the same geometry for every unit: equal places of ranks on nodes, the same weights of every group's
 /// edges into and out of each node, equal hops on every path. Ports then carry the same flows in every unit at every

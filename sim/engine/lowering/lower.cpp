@@ -132,9 +132,10 @@ class Lowering {
       std::map<NodePair, Edge> merged;  // folded edges may fall together
       for (const auto& [ends, weight] : group.edges) {
         if (!is_kept_node(ends.first)) continue;
-        const auto [at, is_new] = merged.try_emplace({kept_node(ends.first), kept_node(ends.second)});
+        const int to = folding_.is_folded ? folded_destination(group.kind, ends) : ends.second;
+        const auto [at, is_new] = merged.try_emplace({kept_node(ends.first), kept_node(to)});
         if (is_new)
-          at->second = edge_of(name, ends.first, ends.second, weight, group.gpus_on_node.at(ends.first), group.gpus_on_node.at(ends.second));
+          at->second = edge_of(name, ends.first, to, weight, group.gpus_on_node.at(ends.first), group.gpus_on_node.at(to));
         else
           at->second.weight += weight;
       }

@@ -14,23 +14,6 @@ namespace {
 constexpr int kExactPairNodes = 64;
 constexpr int kShifts = 8;
 
-std::vector<std::vector<int>> rank_groups(GroupKind kind, const ParallelLayout& layout) {
-  if (kind != GroupKind::dp_shard && kind != GroupKind::dp_replicate) return groups_of(kind, layout);
-  std::vector<std::vector<int>> halves;
-  for (const std::vector<int>& group : groups_of(GroupKind::dp, layout)) {
-    const auto size = static_cast<std::size_t>(layout.shard_size > 0 ? layout.shard_size : static_cast<int>(group.size()));
-    const std::size_t count = group.size() / size;
-    STEPCAST_ASSERT(count * size == group.size(), "check_layout asks for shard_size to divide the replicas");
-    const bool is_shard = kind == GroupKind::dp_shard;
-    for (std::size_t i = 0; i < (is_shard ? count : size); ++i) {
-      std::vector<int> ranks;
-      for (std::size_t k = 0; k < (is_shard ? size : count); ++k) ranks.push_back(group[is_shard ? i * size + k : k * size + i]);
-      halves.push_back(std::move(ranks));
-    }
-  }
-  return halves;
-}
-
 /// Nodes of the ranks in order of first appearance.
 std::vector<int> nodes_in_order(const std::vector<int>& ranks, const Placement& placement) {
   std::vector<int> nodes;
@@ -85,7 +68,7 @@ void add_sibling(ProcessGroup& group, const std::vector<int>& ranks, const Place
 
 std::vector<ProcessGroup> process_groups(GroupKind kind, const ParallelLayout& layout, const Placement& placement,
                                          const Blocks& blocks, const Topology& topology, std::uint64_t seed) {
-  const std::vector<std::vector<int>> siblings = rank_groups(kind, layout);
+  const std::vector<std::vector<int>> siblings = groups_of(kind, layout);
   DisjointSets sets(blocks.list.size());
   const auto block_of = [&](int rank) { return static_cast<std::size_t>(blocks.of_rank[static_cast<std::size_t>(rank)]); };
   for (const std::vector<int>& ranks : siblings)

@@ -72,7 +72,9 @@ TEST_CASE("a folded step equals the unfolded one on every layout kind", "[loweri
   for (int nodes : {4, 16})
     for (const Case& c : layout_kinds()) {
       INFO(c.name << " on " << nodes << " nodes");
-      require_equal_folded_and_unfolded(small_scenario(nodes, c.layout), false);
+      // One unit has nothing to fold onto; HSDP and context groups may pair nodes unevenly and then stay apart.
+      const bool fills_units = nodes == 16 && c.name != "hsdp";
+      require_equal_folded_and_unfolded(small_scenario(nodes, c.layout), fills_units);
     }
 }
 

@@ -33,7 +33,7 @@ inline Profile small_profile() {
   Profile profile;
   profile.name = "test profile";
   profile.gpu = small_gpu();
-  profile.kernels.host["megatron"] = HostFit{5, 4, 1, "test"};
+  profile.kernels.host["megatron"] = HostFit{.eager_us = 5, .fused_us = 4, .graph_us = 1, .source = "test"};
   profile.kernels.overlap_slowdown_compute = 1.1;
   return profile;
 }
