@@ -21,7 +21,7 @@ TEST_CASE("presets have the parameter counts that their publications state", "[m
 
 TEST_CASE("every preset file reads without a problem and names its source", "[model]") {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(STEPCAST_MODELS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(stepcast::test::source_dir() + "/scenarios/models")) {
     if (entry.path().extension() != ".json") continue;
     const std::string name = entry.path().stem().string();
     INFO(name);

@@ -9,7 +9,7 @@
 
 namespace stepcast::test {
 inline ModelSpec preset(const std::string& name, const char* patch = "{}") {
-  Json json = read_json_file(std::string(STEPCAST_MODELS) + "/" + name + ".json").value_or_throw();
+  Json json = read_json_file(std::string(stepcast::test::source_dir()) + "/scenarios/models/" + name + ".json").value_or_throw();
   merge_json(json, Json::parse(patch));
   Problems problems;
   ModelSpec model = read_model(ObjectReader(json, name, "/model", problems));
