@@ -29,7 +29,6 @@ class Assembly {
     can_read_cluster_ = add_preset("cluster", "clusters", "");
     can_read_model_ = is_sweep || add_preset("model", "models", "");
     can_read_strategy_ = add_preset("strategy", "strategies", "megatron");
-    user_overrides_bucket();
     merge();
     read(is_sweep);
     for (const Problem& problem : problems_.list()) all.add(document_.placed(problem));
@@ -71,23 +70,22 @@ class Assembly {
     return true;
   }
 
-  // bucket_MiB and bucket_elements say the same thing: the one a person writes replaces the preset's other.
-  void user_overrides_bucket() {
-    const Json* written = section_of(user_, "strategy");
-    if (written == nullptr || !written->is_object()) return;
-    const bool in_MiB = written->contains("bucket_MiB");
-    const bool in_elements = written->contains("bucket_elements") || written->contains("bucket_elements_per_dp_rank");
-    if (in_MiB) dropped_ = {"bucket_elements", "bucket_elements_per_dp_rank"};
-    if (in_elements) dropped_ = {"bucket_MiB"};
-    if (in_MiB && in_elements) dropped_.clear();
-  }
-
+  // Keys that say the same thing in other words: the one a person writes replaces the preset's other.
   void merge() {
     merged_ = document_.merged();
-    const Json* written = section_of(user_, "strategy");
+    drop_restated("strategy", {"bucket_MiB"}, {"bucket_elements", "bucket_elements_per_dp_rank"});
+    drop_restated("cluster", {"nic_GBps"}, {"nic_Gbps"});
+    drop_restated("cluster", {"groups"}, {"nodes"});
     merge_json(merged_, user_);  // --set stands above the files
-    for (const std::string& key : dropped_)
-      if (written != nullptr && !written->contains(key) && merged_["strategy"].is_object()) merged_["strategy"].erase(key);
+  }
+  void drop_restated(const char* section, const std::vector<const char*>& ones, const std::vector<const char*>& others) {
+    const Json* written = section_of(user_, section);
+    const auto at = merged_.find(section);
+    if (written == nullptr || !written->is_object() || at == merged_.end() || !at->is_object()) return;
+    const auto writes = [&](const std::vector<const char*>& keys) { return std::any_of(keys.begin(), keys.end(), [&](const char* k) { return written->contains(k); }); };
+    const bool writes_ones = writes(ones), writes_others = writes(others);
+    if (writes_ones && !writes_others) for (const char* key : others) at->erase(key);
+    if (writes_others && !writes_ones) for (const char* key : ones) at->erase(key);
   }
 
   void read(bool is_sweep) {
@@ -224,7 +222,6 @@ class Assembly {
   const std::string& file_;
   Problems problems_;
   Scenario scenario_;
-  std::vector<std::string> dropped_;
   bool can_read_cluster_ = false, can_read_model_ = false, can_read_strategy_ = false, has_cluster_ = false;
 };
 }  // namespace
