@@ -68,6 +68,7 @@ struct Worker {
   double jitter_sigma = 0;            // lognormal, drawn per (rank, work op); the slowest of `jitter_ranks` counts
   int jitter_ranks = 1;
   double pause = 0;                   // seconds before its first compute op
+  double host_lead = 0;               // seconds by which the host thread is ahead when the step begins
   std::array<std::int32_t, kGroupKinds> group{};  // index into Job::groups, -1 = none
 };
 

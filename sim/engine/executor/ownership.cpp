@@ -22,8 +22,15 @@ Category StepRun::category_of_running(std::uint32_t worker, std::size_t lane, co
   switch (op.kind) {
     case GraphOp::Kind::work:
     case GraphOp::Kind::send: return op.category;
-    case GraphOp::Kind::collective:
-      return is_alone(worker, op) || rendezvous_[rendezvous_of(worker, lane, op)].is_started ? op.category : Category::straggler_wait;
+    case GraphOp::Kind::collective: {
+      if (is_alone(worker, op)) return op.category;
+      const std::uint32_t meeting = rendezvous_of(worker, lane, op);
+      if (rendezvous_[meeting].is_started) return op.category;
+      // Replicas of one stage are late because somebody is slow; stages are late because the pipeline drains.
+      const std::vector<std::uint32_t>& members = job_.groups[meeting / kLanes].workers;
+      const bool spans_stages = job_.workers[members.front()].stage != job_.workers[members.back()].stage;
+      return spans_stages ? Category::bubble : Category::straggler_wait;
+    }
     case GraphOp::Kind::recv: {
       const std::uint32_t message = messages_.find(messages_.incoming(worker, op.peer_stage), op.tag);
       return message != MessageBox::kNone && messages_[message].is_sent ? op.category : Category::bubble;

@@ -36,9 +36,10 @@ void StepRun::begin() {
   for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
     WorkerState& state = workers_[worker];
     const double pause = job_.workers[worker].pause;
+    state.host_free = -job_.workers[worker].host_lead;
     if (pause > 0) {
       // The rank stands still, host and GPU; its other lanes may serve what does not need it.
-      state.host_free = pause;
+      state.host_free += pause;
       state.lanes[kCompute].is_busy = state.is_computing = true;
       network_.after(pause, [this, worker] {
         WorkerState& resumed = workers_[worker];

@@ -164,18 +164,40 @@ class Lowering {
   void add_programs() {
     std::vector<std::unique_ptr<ProgramLowering>> by_hardware(scenario_.cluster.groups.size());
     std::map<std::vector<double>, std::uint32_t> known;
+    std::vector<double> leads;  // by program
     for (std::size_t worker = 0; worker < views_.size(); ++worker) {
       const BlockView& view = views_[worker];
       const auto [at, is_new] = known.try_emplace(view.key(), static_cast<std::uint32_t>(result_.job.programs.size()));
       result_.job.workers[worker].program = at->second;
-      if (!is_new) continue;
+      if (!is_new) {
+        result_.job.workers[worker].host_lead = leads[at->second];
+        continue;
+      }
       auto& lowering = by_hardware[view.hardware];
       if (!lowering)
         lowering = std::make_unique<ProgramLowering>(scenario_, profile_, scenario_.cluster.groups[view.hardware].spec, result_.job.names);
       LoweredProgram lowered = lowering->lower(graph_.stages[static_cast<std::size_t>(view.stage)], view);
+      leads.push_back(host_lead(lowered.program));
+      result_.job.workers[worker].host_lead = leads.back();
       result_.job.programs.push_back(std::move(lowered.program));
       result_.doubts.push_back(std::move(lowered.doubts));
     }
+  }
+
+  /// A host that need not wait for the GPU at the step's end runs ahead by what it saves per step, until the launch queue
+  /// is full: 1024 kernels (CUDA's queue depth per stream, seen as blocking launches; not documented by the vendor).
+  double host_lead(const Program& program) const {
+    constexpr double kQueuedKernels = 1024;
+    if (scenario_.strategy.blocking_step_end) return 0;
+    double gpu = 0, host = 0, kernels = 0;
+    for (const ProgramOp& op : program.lanes[static_cast<std::size_t>(Lane::compute)]) {
+      if (op.kind != GraphOp::Kind::work) continue;
+      const Segment& segment = program.segments[op.index];
+      gpu += segment.scaled + segment.fixed;
+      host += segment.host;
+      kernels += static_cast<double>(segment.pieces.size());
+    }
+    return kernels > 0 ? std::clamp(gpu - host, 0.0, kQueuedKernels * gpu / kernels) : 0;
   }
 
   const Scenario& scenario_;

@@ -82,6 +82,17 @@ TEST_CASE("what should slow a step slows it", "[simulate]") {
   REQUIRE(changed([](Scenario& s) { s.strategy.host_scale = 20; }) > 2 * step);
 }
 
+TEST_CASE("a host that does not wait at the step's end hides its first launches", "[simulate]") {
+  // One small micro-batch per step: the GPU waits for the launches at the step's begin unless they are already queued.
+  Scenario scenario = plain(1, 8, 1);
+  scenario.training.global_batch = 1;
+  const Forecast waiting = forecast(scenario);
+  scenario.strategy.blocking_step_end = false;
+  const Forecast ahead = forecast(scenario);
+  REQUIRE(ahead.outcome.step_s < waiting.outcome.step_s);
+  REQUIRE(ahead.host_bound_share < waiting.host_bound_share);
+}
+
 TEST_CASE("a communication-bound step feels oversubscription and random placement", "[simulate]") {
   Scenario scenario = plain(16, 8, 1);
   scenario.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(1e9);
