@@ -6,6 +6,7 @@
 
 #include "sim/workload/model_blocks.hpp"
 #include "sim/workload/parallel_layout.hpp"
+#include "sim/workload/size_check.hpp"
 
 namespace stepcast {
 namespace {
@@ -180,6 +181,7 @@ void check_layout(const ParallelLayout& layout, const ModelSpec& model, const Tr
   }
   const std::size_t before = problems.size();
   check.world(world);
+  check_batch_size(model, training, file, problems);
   check.batch();
   check.pipeline();
   if (model.kind == ModelKind::transformer || model.kind == ModelKind::moe) {

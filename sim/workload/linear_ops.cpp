@@ -20,7 +20,7 @@ std::vector<Op> grad_accumulate_ops(const Shard& shard, std::int64_t elements) {
 
 Piece linear_piece(const Shard& shard, const Linear& l) {
   const Precision precision = shard.training.precision;
-  const bool parallel = shard.layout.tp > 1 && l.split != Split::none;
+  const bool parallel = shard.layout.tp > 1 && l.split != Split::none && l.exchanges;
   const bool sequence_parallel = parallel && shard.layout.sequence_parallel;
   const std::int64_t exchange =
       l.exchange_bytes > 0 ? l.exchange_bytes : l.rows * (l.split == Split::row ? l.out : l.in) * shard.element();

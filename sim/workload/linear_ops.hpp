@@ -16,6 +16,7 @@ struct Linear {
   bool fed_by_norm = false;       // fused 8-bit kernels quantise inside the norm
   bool input_is_shared = false;   // the input is kept by another piece
   bool needs_input_grad = true;
+  bool exchanges = true;          // false: a layer beside it gathers the input and sums the output for both
   /// Rows and width of the whole activation that tensor-parallel ranks exchange; 0: rows x (column: in, row: out).
   std::int64_t exchange_bytes = 0;
 };

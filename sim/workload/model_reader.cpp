@@ -2,6 +2,7 @@
 
 #include "sim/workload/model_spec.hpp"
 #include "sim/workload/other_models.hpp"
+#include "sim/workload/size_check.hpp"
 
 namespace stepcast {
 namespace {
@@ -61,6 +62,7 @@ TransformerSpec read_transformer(ObjectReader& reader, bool is_moe) {
   t.bias = reader.boolean("bias", true);
   t.causal = reader.boolean("causal", true);
   t.dropout = reader.boolean("dropout", false);
+  t.parallel_block = reader.boolean("parallel_block", false);
   t.is_encoder_with_mlm_head = reader.boolean("is_encoder_with_mlm_head", false);
   t.norm = reader.one_of<NormKind>("norm", NormKind::layernorm);
   if (auto mla = reader.object("mla")) t.mla = read_latent_attention(std::move(*mla));
@@ -72,6 +74,8 @@ TransformerSpec read_transformer(ObjectReader& reader, bool is_moe) {
   } else if (is_moe) {
     reader.problem("moe", "is missing; an object with experts, top_k and expert_ffn is expected");
   }
+  if (t.parallel_block && t.moe) reader.problem("parallel_block", "is true for a mixture", "leave it out");
+  if (t.parallel_block && t.mla) reader.problem("parallel_block", "is true with latent attention", "leave it out");
   if (t.heads % t.kv_heads != 0)
     reader.problem("kv_heads", fmt::format("{} does not divide heads ({})", t.kv_heads, t.heads));
   if (t.is_encoder_with_mlm_head && t.causal) reader.problem("causal", "is true for an encoder", "set causal to false");
@@ -92,6 +96,7 @@ ModelSpec read_model(ObjectReader reader) {
     case ModelKind::dlrm: model.dlrm = read_dlrm(reader); break;
     case ModelKind::custom: model.custom = read_custom(reader); break;
   }
+  check_model_size(model, reader);
   reader.done();
   return model;
 }

@@ -41,6 +41,7 @@ struct TransformerSpec {
   bool rope = true;                // rotary positions; false with learned positions or ALiBi
   bool gated = false;              // SwiGLU-style MLP (three matrices)
   bool tied_embedding = true, bias = true, causal = true, dropout = false;
+  bool parallel_block = false;  // attention and MLP read one norm and are summed (GPT-J, PaLM): half the collectives
   bool is_encoder_with_mlm_head = false;  // BERT: pooler and masked-token head
   NormKind norm = NormKind::layernorm;
   std::optional<LatentAttention> mla;

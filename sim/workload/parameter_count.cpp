@@ -24,7 +24,7 @@ std::int64_t transformer_parameters(const TransformerSpec& t) {
   const std::int64_t c = t.hidden, norm = c * (t.norm == NormKind::layernorm ? 2 : 1);
   std::int64_t total = t.vocab * c * (t.tied_embedding ? 1 : 2) + t.max_positions * c;
   for (std::int64_t block = 0; block < t.layers; ++block) {
-    total += attention_parameters(t) + 2 * norm;
+    total += attention_parameters(t) + (t.parallel_block ? 1 : 2) * norm;
     if (has_experts(t, block))
       total += c * t.moe->experts + t.moe->experts * mlp_parameters(t, t.moe->expert_ffn, false) +
                (t.moe->shared_experts > 0 ? mlp_parameters(t, t.moe->shared_ffn, false) : 0);

@@ -31,6 +31,13 @@ void add_qkv(LayerBuilder& builder, const TransformerSpec& model, const Attentio
   if (model.rope)
     builder.add(rope_piece(shard, shard.tokens, (heads.heads + heads.kv_heads) * heads.dim_qk));
 }
+/// Outputs of attention and MLP are summed before they leave the rank, and so are the two gradients of the shared input.
+Piece parallel_sum_piece(std::int64_t bytes) {
+  Piece piece;
+  piece.forward = {stream_op(op::residual, Pass::forward, StreamKind::elementwise, 2 * bytes, bytes, 1, 1)};
+  piece.backward = {stream_op(op::residual_grad, Pass::backward_data, StreamKind::elementwise, 2 * bytes, bytes, 1, 1)};
+  return piece;
+}
 }  // namespace
 
 std::int64_t block_io_bytes(const TransformerSpec& model, const Shard& shard) {
@@ -38,12 +45,12 @@ std::int64_t block_io_bytes(const TransformerSpec& model, const Shard& shard) {
 }
 
 void add_dense_mlp(LayerBuilder& builder, const TransformerSpec& model, std::int64_t width, std::string_view up, std::string_view act,
-                   std::string_view down, bool input_is_shared) {
+                   std::string_view down, bool input_is_shared, bool gathers_input) {
   const Shard& shard = builder.shard();
   const std::int64_t local = width / shard.layout.tp, up_width = local * (model.gated ? 2 : 1);
   builder.add(linear_piece(shard, {.name = up, .rows = shard.tokens, .out = up_width, .in = model.hidden,
                                    .split = Split::column, .fed_by_norm = true,
-                                   .input_is_shared = input_is_shared}));
+                                   .input_is_shared = input_is_shared, .exchanges = gathers_input}));
   builder.add(activation_piece(shard, act, shard.tokens, local, model.gated, model.bias));
   builder.add(linear_piece(shard, {.name = down, .rows = shard.tokens, .out = model.hidden, .in = local, .split = Split::row}));
   builder.add_dense_parameters((up_width + local) * model.hidden + (model.bias ? up_width + model.hidden : 0));
@@ -63,17 +70,20 @@ LayerWork transformer_block(const TransformerSpec& model, const Shard& shard, Re
     add_qkv(builder, model, heads);
   for (Piece& piece : attention_pieces(shard, model, heads)) builder.add(std::move(piece));
   builder.add(linear_piece(shard, {.name = op::attention_out, .rows = shard.tokens, .out = model.hidden,
-                                   .in = heads.out_width(), .split = Split::row}));
+                                   .in = heads.out_width(), .split = Split::row, .exchanges = !model.parallel_block}));
   builder.add_dense_parameters(heads.out_width() * model.hidden + (model.bias ? model.hidden : 0));
-  builder.add(residual_piece(shard, shard.norm_tokens, model.hidden, model.bias, model.dropout));
-
-  builder.add(norm_piece(shard, op::norm2, model.norm, shard.norm_tokens, model.hidden));
+  if (!model.parallel_block) {
+    builder.add(residual_piece(shard, shard.norm_tokens, model.hidden, model.bias, model.dropout));
+    builder.add(norm_piece(shard, op::norm2, model.norm, shard.norm_tokens, model.hidden));
+  } else {
+    builder.add(parallel_sum_piece(shard.tokens * model.hidden * shard.element()));
+  }
   if (has_experts)
     add_experts(builder, model);
   else
-    add_dense_mlp(builder, model, model.ffn, op::mlp_up, op::mlp_act, op::mlp_down);
+    add_dense_mlp(builder, model, model.ffn, op::mlp_up, op::mlp_act, op::mlp_down, model.parallel_block, !model.parallel_block);
   builder.add(residual_piece(shard, shard.norm_tokens, model.hidden, model.bias && !has_experts, model.dropout));
-  builder.add_dense_parameters(2 * norm_parameters(model));
+  builder.add_dense_parameters((model.parallel_block ? 1 : 2) * norm_parameters(model));
 
   const std::int64_t io = block_io_bytes(model, shard);
   LayerWork work = builder.finish(io, io, mode);

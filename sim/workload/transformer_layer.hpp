@@ -9,9 +9,10 @@ LayerWork transformer_block(const TransformerSpec& model, const Shard& shard, Re
 /// Input and output of a block on one rank in bytes: what pipeline stages exchange.
 std::int64_t block_io_bytes(const TransformerSpec& model, const Shard& shard);
 
-/// Adds the MLP of `width` (whole model) to a block: up, activation, down.
+/// Adds the MLP of `width` (whole model) to a block: up, activation, down. `input_is_shared`: another layer keeps the input;
+/// `gathers_input`: false where it also gathers it over tensor-parallel ranks.
 void add_dense_mlp(LayerBuilder& builder, const TransformerSpec& model, std::int64_t width, std::string_view up, std::string_view act,
-                   std::string_view down, bool input_is_shared = false);
+                   std::string_view down, bool input_is_shared = false, bool gathers_input = true);
 /// Adds router, dispatch, experts, combine, shared experts.
 void add_experts(LayerBuilder& builder, const TransformerSpec& model);
 /// Adds the projections of multi-head latent attention up to Q, K, V (DeepSeek-V2 section 2.1).

@@ -105,3 +105,15 @@ TEST_CASE("activations of a block are those of Korthikanti 2022", "[memory]") {
   const ModelWork full = model_work(model, training(R"({"global_batch": 8, "sequence_length": 2048, "recompute": "full"})"), layout("{}"));
   REQUIRE(full.kinds[1].activation.value == static_cast<std::int64_t>(2 * s * h));
 }
+
+TEST_CASE("parallel blocks share one norm and one pair of collectives", "[transformer]") {
+  const ParallelLayout l = layout(R"({"tp": 8, "sequence_parallel": true})");
+  const ModelSpec parallel = preset("palm-62b"), serial = preset("palm-62b", R"({"parallel_block": false})");
+  const LayerWork one = kind(model_work(parallel, training(kPlain), l), "block"), two = kind(model_work(serial, training(kPlain), l), "block");
+  REQUIRE(collectives(one.forward, Collective::all_gather) == 1);
+  REQUIRE(collectives(one.forward, Collective::reduce_scatter) == 1);
+  REQUIRE(collectives(one.backward, Collective::all_gather) == 2);
+  REQUIRE(collectives(one.backward, Collective::reduce_scatter) == 1);
+  REQUIRE(flops(one.forward) == flops(two.forward));
+  REQUIRE(flops(one.backward) == flops(two.backward));
+}
