@@ -36,9 +36,6 @@ class Fitter {
     profile_.description = target_.description;
     profile_.gpu = catalogued_gpu(target_.name);
     set_published_constants(profile_.kernels);
-    // The profile's fused attention is FlashAttention-3 or cuDNN there; -2 takes 1.5-2.0 times as long forward and 1.5-1.75
-    // backward on H100 (Shah et al. 2024, "FlashAttention-3", abstract and section 4.1).
-    if (generation_of(target_.name) == "hopper") profile_.kernels.parameters["attention_flash2_time_factor"] = 1.75;
     profile_.kernels.host = published_host_fits();
     fit_gemm_families();
     fit_attention();

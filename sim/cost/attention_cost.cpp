@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "sim/cost/kernel_cost.hpp"
@@ -28,18 +27,6 @@ HeadDims measured_head_dims(const CostContext& context, const std::string& kind,
   if (dims.below == 0) dims.below = dims.above;
   if (dims.above == 0) dims.above = dims.below;
   return dims;
-}
-/// Time of an older fused kernel over that of the profile's own.
-double older_kernel_factor(const CostContext& context, double key_length) {
-  // FlashAttention-2 over -3 on Hopper: 1.5-2.0 forward, 1.5-1.75 backward (Shah et al. 2024, abstract and section 4.1).
-  // Ampere's own kernel is FlashAttention-2 itself.
-  const double flash2 = context.parameter("attention_flash2_time_factor", 1.0);
-  // FlashAttention-1 (Triton) over -2: 1.3 to 2.5 (Dao 2023, section 4.1), least where sequences are short; taken as rising
-  // from 1.3 at 512 to 1.7, the geometric mean of the forward's and the backward's long end, at 16k.
-  const double position = std::clamp(std::log2(key_length / 512) / std::log2(16384.0 / 512), 0.0, 1.0);
-  const double flash1_over_flash2 = 1.3 + 0.4 * position;
-  if (context.options.attention == AttentionKind::flash2) return flash2;
-  return context.options.attention == AttentionKind::flash1 ? flash2 * flash1_over_flash2 : 1.0;
 }
 }  // namespace
 
@@ -95,7 +82,7 @@ OpCost attention_cost(const CostContext& context, const AttentionShape& shape, P
       cost.nearest_measured = found.is_inside ? below : found.nearest_measured;
     }
   }
-  cost.duration = cost.duration * context.sustained_attention() * older_kernel_factor(context, static_cast<double>(shape.key_length));
+  cost.duration = cost.duration * context.sustained_attention();
   if (shape.is_backward) {
     const std::string curve = fmt::format("attention_backward_over_forward/{}", shape.causal ? "causal" : "full");
     cost.duration = cost.duration * context.factor(curve, static_cast<double>(shape.key_length),

@@ -30,7 +30,6 @@ struct CostOptions {
   std::string framework = "megatron";  // key into KernelProfile::host
   double host_scale = 1;      // multiplies host issue time
   Fusion fusion = Fusion::fused;
-  AttentionKind attention = AttentionKind::flash;  // generation of the fused attention kernel
   bool is_burst = false;      // true: isolated micro-benchmark time, no sustained factor
 };
 

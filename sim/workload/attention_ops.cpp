@@ -108,7 +108,7 @@ std::vector<Piece> attention_pieces(const Shard& shard, const TransformerSpec& m
   inputs.kept = shard.tokens * heads.qkv_width() * shard.element();
   std::vector<Piece> pieces{inputs};
   const auto core = [&](const Core& c) {
-    return shard.training.attention == AttentionKind::unfused ? unfused_piece(c) : flash_piece(c);
+    return shard.training.attention == AttentionKind::flash ? flash_piece(c) : unfused_piece(c);
   };
   if (cp > 1 && shard.layout.context == ContextKind::all_to_all) {
     AttentionHeads fewer = heads;

@@ -68,7 +68,7 @@ Piece loss_piece(const Shard& shard, std::int64_t logits) {
   const std::int64_t e = shard.element(), statistics = shard.tokens * 4;
   Piece piece;
   int reductions = 0;
-  if (!shard.training.fused_cross_entropy) {
+  if (shard.is_eager()) {
     // Megatron's vocab_parallel_cross_entropy: widen, maximum, subtract, exp, sum, divide; all in fp32. Three all-reduces:
     // maximum, target logit, sum. Backward: scale twice in place, narrow.
     piece.forward = {stream_op(op::loss, Pass::forward, StreamKind::loss, logits * (e + 20), logits * 16, 12, 12)};
@@ -115,7 +115,7 @@ LayerWork head_layer(const TransformerSpec& model, const Shard& shard, bool owns
   builder.add(loss_piece(shard, logits));
   // Beside what is kept: the logits or their gradient in storage precision, for eager losses one more fp32 copy, and the whole
   // input for the weight gradient.
-  builder.note_temporary(logits * (shard.training.fused_cross_entropy ? e : 4 + e) + shard.tokens * model.hidden * e);
+  builder.note_temporary(logits * (shard.is_eager() ? 4 + e : e) + shard.tokens * model.hidden * e);
   if (owns_weight) builder.add_dense_parameters(columns * model.hidden);
 
   LayerWork work = builder.finish(block_io_bytes(model, shard), 0, Recompute::none);

@@ -12,10 +12,8 @@ TrainingSpec read_training(ObjectReader reader) {
   training.optimizer = reader.one_of<OptimizerKind>("optimizer", OptimizerKind::adam);
   training.recompute = reader.one_of<Recompute>("recompute", Recompute::none);
   training.recompute_layers = reader.integer("recompute_layers", {.fallback = 0, .min = 0, .max = 1 << 20});
-  training.recompute_interval = reader.integer("recompute_interval", {.fallback = 1, .min = 1, .max = 1 << 20});
   training.attention = reader.one_of<AttentionKind>("attention", AttentionKind::flash);
   training.fusion = reader.one_of<Fusion>("fusion", Fusion::fused);
-  training.fused_cross_entropy = reader.boolean("fused_cross_entropy", training.fusion != Fusion::eager);
   // 32-bit parameters are their own master copy.
   const bool is_narrow = bytes_per_element(training.precision) < 4;
   training.master_weights = reader.boolean("master_weights", is_narrow);
@@ -25,8 +23,8 @@ TrainingSpec read_training(ObjectReader reader) {
   if (training.master_weights && !is_narrow)
     reader.problem("master_weights", "is true with precision " + std::string(text_of(training.precision)) + ", whose parameters are already 32 bit",
                    "leave it out");
-  for (const auto& [key, is_set] : {std::pair{"recompute_layers", training.recompute_layers > 0}, std::pair{"recompute_interval", training.recompute_interval > 1}})
-    if (is_set && training.recompute != Recompute::full) reader.problem(key, "has no effect with recompute \"" + std::string(text_of(training.recompute)) + "\"",
+  if (training.recompute_layers > 0 && training.recompute != Recompute::full)
+    reader.problem("recompute_layers", "has no effect with recompute \"" + std::string(text_of(training.recompute)) + "\"",
                    "set recompute to \"full\" or leave it out");
   if (bytes_per_element(training.gradient_precision) == 1)
     reader.problem("gradient_precision", "is " + std::string(text_of(training.gradient_precision)) + ", expected 16 or 32 bit",

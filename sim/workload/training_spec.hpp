@@ -9,14 +9,11 @@ struct EnumText<Recompute> {
   static constexpr std::array<std::pair<Recompute, std::string_view>, 3> table{{
       {Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}}};
 };
-/// flash: the fastest fused kernel of the GPU's profile (FlashAttention-2 on Ampere, -3 or cuDNN on Hopper and later). flash1 and
-/// flash2 name older generations, which frameworks of 2022-2024 ran on newer GPUs too. unfused: scores, softmax and values apart.
-enum class AttentionKind { flash, unfused, flash1, flash2 };
+enum class AttentionKind { flash, unfused };
 template <>
 struct EnumText<AttentionKind> {
-  static constexpr std::array<std::pair<AttentionKind, std::string_view>, 4> table{{
-      {AttentionKind::flash, "flash"}, {AttentionKind::unfused, "unfused"},
-      {AttentionKind::flash1, "flash1"}, {AttentionKind::flash2, "flash2"}}};
+  static constexpr std::array<std::pair<AttentionKind, std::string_view>, 2> table{{
+      {AttentionKind::flash, "flash"}, {AttentionKind::unfused, "unfused"}}};
 };
 enum class OptimizerKind { adam, sgd, lamb };
 template <>
@@ -42,10 +39,8 @@ struct TrainingSpec {
   OptimizerKind optimizer = OptimizerKind::adam;
   Recompute recompute = Recompute::none;
   std::int64_t recompute_layers = 0;  // full recompute of only so many layers per stage; 0 = all
-  std::int64_t recompute_interval = 1;  // full recompute of every n-th block only (torchtitan's selective layer: 2)
   AttentionKind attention = AttentionKind::flash;
   Fusion fusion = Fusion::fused;
-  bool fused_cross_entropy = true;  // read from "fused_cross_entropy"; left out: fused unless fusion is eager
   bool master_weights = true;         // fp32 copy of 16-bit parameters kept by the optimizer
   bool gradient_clip = true;
   bool causal_skips_half = true;      // unfused attention computes the full square

@@ -47,7 +47,6 @@ CostOptions cost_options(const Scenario& scenario) {
   options.framework = scenario.strategy.framework;
   options.host_scale = scenario.strategy.host_scale;
   options.fusion = scenario.training.fusion;
-  options.attention = scenario.training.attention;
   return options;
 }
 
