@@ -105,8 +105,10 @@ void check_whole(ObjectReader& reader, ClusterSpec& cluster, bool states_nodes) 
   if (fabric.kind == FabricKind::none)
     reader.problem("fabric/kind", fmt::format("is none, but the cluster has {} nodes", cluster.nodes()),
                    "name the network between them, or use one node");
+  // A rate that was given and refused has its own problem already.
+  const bool states_rate = reader.has("nic_GBps") || reader.has("nic_Gbps");
   for (const NodeGroup& group : cluster.groups)
-    if (group.spec.nics < 1 || group.spec.nic_bandwidth.value <= 0) {
+    if (group.spec.nics < 1 || (group.spec.nic_bandwidth.value <= 0 && !states_rate)) {
       reader.problem("nics", "or their rate is missing; several nodes need NICs to talk", "state nics and nic_Gbps");
       break;
     }

@@ -121,7 +121,7 @@ class Assembly {
       if (!can_read_cluster_) r.problem("cluster", "is missing; the hardware is expected", "for example { \"preset\": \"dgx-h100-ib400\", \"nodes\": 2 }");
       return;
     }
-    if (!cluster || !can_read_cluster_) return;
+    if (!cluster || !can_read_cluster_ || !merged_["cluster"].is_object()) return;
     const std::size_t before = problems_.size();
     scenario_.cluster = read_cluster(*cluster);
     has_cluster_ = is_sound_since(before) && !scenario_.cluster.groups.empty();
@@ -132,7 +132,7 @@ class Assembly {
     auto model = r.object("model");
     if (!model) {
       if (!user_.contains("model")) r.problem("model", "is missing; what is trained is expected", "for example { \"preset\": \"gpt3-175b\" }");
-    } else if (can_read_model_) {
+    } else if (can_read_model_ && merged_["model"].is_object()) {
       scenario_.model = read_model(*model);
     }
     const bool has_model = model && can_read_model_ && is_sound_since(before);
@@ -146,7 +146,7 @@ class Assembly {
     const bool fits_world = has_layout && derive_dp(world);
 
     const std::size_t before_training = problems_.size();
-    if (has_model && has_layout) fill_training_defaults();
+    fill_training_defaults(has_model && has_layout);
     auto training = r.object("training");
     scenario_.training = read_training(training ? *training : ObjectReader(nothing, file_, "/training", problems_));
     const bool has_training = is_sound_since(before_training);
@@ -189,10 +189,15 @@ class Assembly {
   }
 
   // A scenario may leave out the batch and the sequence: a stated default stands in for them.
-  void fill_training_defaults() {
+  // Where model or layout are faulty their defaults cannot be known: a stand-in keeps that from being a second problem.
+  void fill_training_defaults(bool is_known) {
     if (merged_.contains("training") && !merged_["training"].is_object()) return;
     Json& training = merged_["training"];
     if (training.is_null()) training = Json::object();
+    if (!is_known) {
+      for (const char* key : {"sequence_length", "global_batch"}) if (!training.contains(key)) training[key] = 1;
+      return;
+    }
     if (!training.contains("sequence_length")) {
       const bool has_tokens = scenario_.model.kind == ModelKind::transformer || scenario_.model.kind == ModelKind::moe;
       const std::int64_t positions = scenario_.model.transformer.max_positions;

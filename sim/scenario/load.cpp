@@ -18,7 +18,9 @@ Result<Scenario> loaded(Json content, const std::string& file, const std::vector
   LayeredDocument document(file);
   std::error_code error;
   std::vector<std::string> chain{fs::weakly_canonical(file, error).string()};
+  const bool is_object = content.is_object();
   add_with_includes(document, file, std::move(content), chain, problems);
+  if (!is_object) return problems;
   Json user = document.merged();
   for (const std::string& setting : settings) {
     const auto applied = apply_setting(user, setting);
