@@ -50,6 +50,8 @@ Problem LayeredDocument::placed(Problem problem) const {
     problem.place = inner;
     return problem;
   }
+  for (const std::string& pointer : set_pointers_)  // a container that exists only because a setting reached into it
+    if (is_at_or_under(pointer, problem.place)) { problem.file = "--set"; return problem; }
   return problem;  // a missing key belongs into the file that the person named
 }
 }  // namespace stepcast
