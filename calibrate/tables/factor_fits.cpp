@@ -9,6 +9,10 @@
 namespace stepcast {
 namespace {
 constexpr double kLeastFlops = 1e10;
+/// Settled runs reuse their operands: below this the L2 cache holds them, which a layer's next product finds cold.
+constexpr double kLeastSettledFlops = 1e11;
+/// Above this the shape tables hold nothing and a ratio to them says nothing.
+constexpr double kMostSettledFlops = 2e13;
 /// A median over fewer ratios than this moves by several percent with one outlier.
 constexpr std::size_t kLeastRows = 5;
 
@@ -47,6 +51,22 @@ FactorCurve fit_sustained_from_model(const CsvTable& table, const CostModel& bur
     if (op && t && op->flops.value >= kLeastFlops) ratios.add(op->flops.value, *t * 1e-6 / burst.cost(*op).duration.value);
   }
   return ratios.curve("sustained/gemm", "flops", source, 1.0);
+}
+
+FactorCurve fit_sustained_settled(const CsvTable& table, const std::string& gpu, const std::string& dtype, Precision precision,
+                                  const CostModel& burst, const std::string& name, const std::string& source) {
+  FactorCurve curve{name, "flops", {}, source};
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (table.text(row, "gpu") != gpu || !table.text(row, "dtype").starts_with(dtype)) continue;
+    auto op = gemm_op_of_row(table, row);
+    const auto t = table.number(row, "time_us");
+    // Slivers (an image's rows by a few channels) are another regime than a layer's products.
+    if (!op || !t || op->flops.value < kLeastSettledFlops || op->flops.value > kMostSettledFlops || table.number(row, "n").value_or(0) < 1024) continue;
+    op->precision = precision;
+    curve.points.emplace_back(op->flops.value, *t * 1e-6 / burst.cost(*op).duration.value);
+  }
+  std::sort(curve.points.begin(), curve.points.end());
+  return curve;
 }
 
 FactorCurve fit_sustained_from_loop(const CsvTable& table, const CostModel& burst, const std::string& source) {

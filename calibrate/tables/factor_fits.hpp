@@ -15,6 +15,10 @@ namespace stepcast {
 FactorCurve fit_sustained_from_model(const CsvTable& table, const CostModel& burst, const std::string& source);
 /// The same from the TN rows of gemm_training_layouts.csv, long back-to-back loops.
 FactorCurve fit_sustained_from_loop(const CsvTable& table, const CostModel& burst, const std::string& source);
+/// The same from settled runs (10,000 warm-ups, own board) of one GPU and type; one point per shape. These may go under 1:
+/// their library is the one that trainers call, which the tables of other libraries are not.
+FactorCurve fit_sustained_settled(const CsvTable& table, const std::string& gpu, const std::string& dtype, Precision precision,
+                                  const CostModel& burst, const std::string& name, const std::string& source);
 /// Time of a layout ("NN", "NT") over that of TN at equal flops and shape quality: medians of (measured / burst prediction).
 FactorCurve fit_layout_factor(const CsvTable& table, const CostModel& burst, const std::string& layout, const std::string& name,
                               const std::string& source);

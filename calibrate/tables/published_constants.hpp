@@ -9,6 +9,8 @@ std::map<std::string, HostFit> published_host_fits();
 std::vector<BandwidthFit> published_bandwidth(const GpuSpec& gpu, double latency_us);
 /// Puts Hopper's backward-over-forward ratios below the shortest sequence of `curve` in front of it.
 void prepend_short_sequences(FactorCurve& curve);
+/// How much slower older flash kernels are than the ones of the attention tables, by GPU generation.
+void set_attention_generations(KernelProfile& kernels, const std::string& generation);
 /// Launch gap and overlap slowdowns.
 void set_published_constants(KernelProfile& kernels);
 }  // namespace stepcast

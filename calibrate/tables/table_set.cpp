@@ -5,7 +5,8 @@
 namespace stepcast {
 namespace {
 std::string path_of(const std::string& folder, const std::string& gpu_folder, const std::string& file) {
-  return folder + "/kernels/" + gpu_folder + "/" + file;
+  // Tables of several GPUs stand above the folders; SOURCES.csv names their GPUs in brackets.
+  return folder + "/kernels/" + (gpu_folder.starts_with('(') ? "" : gpu_folder + "/") + file;
 }
 std::optional<std::size_t> source_row(const CsvTable& sources, const std::string& gpu_folder, const std::string& file) {
   for (std::size_t row = 0; row < sources.rows(); ++row)

@@ -83,6 +83,9 @@ OpCost attention_cost(const CostContext& context, const AttentionShape& shape, P
     }
   }
   cost.duration = cost.duration * context.sustained_attention();
+  if (context.options.attention_kernel != AttentionKernel::best)
+    cost.duration = cost.duration *
+                    context.parameter(fmt::format("attention_{}_slowdown", text_of(context.options.attention_kernel)), 1.0);
   if (shape.is_backward) {
     const std::string curve = fmt::format("attention_backward_over_forward/{}", shape.causal ? "causal" : "full");
     cost.duration = cost.duration * context.factor(curve, static_cast<double>(shape.key_length),

@@ -54,7 +54,7 @@ OpCost conv_cost(const CostContext& context, const ConvShape& shape, Precision w
     return cost;
   }
   const Utilisation found = family.lookup->at(features);
-  cost.duration = roofline / found.value * factor * context.sustained_gemm(amounts.flops);
+  cost.duration = roofline / found.value * factor * context.sustained_gemm(amounts.flops, precision);
   cost.relative_sigma = sigma_from_mean_error(context.kernels.family(family.name)->hold_out_error);
   cost.is_extrapolated = !found.is_inside || family.is_borrowed || precision != wanted;
   if (cost.is_extrapolated) {

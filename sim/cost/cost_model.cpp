@@ -51,8 +51,10 @@ double CostContext::factor(const std::string& curve, double x, double fallback) 
   const FactorCurve* found = kernels.factor(curve);
   return found == nullptr ? fallback : found->at(x);
 }
-double CostContext::sustained_gemm(Flops flops) const {
-  return options.is_burst ? 1.0 : factor("sustained/gemm", flops.value, kernels.sustained_factor_gemm);
+double CostContext::sustained_gemm(Flops flops, Precision precision) const {
+  if (options.is_burst) return 1.0;
+  const double wide = factor("sustained/gemm", flops.value, kernels.sustained_factor_gemm);
+  return precision == Precision::fp8 ? factor("sustained/gemm/fp8", flops.value, wide) : wide;
 }
 
 FamilyChoice family_for(const CostContext& context, const std::string& kind, Precision precision, const std::string& suffix) {

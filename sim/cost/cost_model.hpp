@@ -30,6 +30,7 @@ struct CostOptions {
   std::string framework = "megatron";  // key into KernelProfile::host
   double host_scale = 1;      // multiplies host issue time
   Fusion fusion = Fusion::fused;
+  AttentionKernel attention_kernel = AttentionKernel::best;
   bool is_burst = false;      // true: isolated micro-benchmark time, no sustained factor
 };
 

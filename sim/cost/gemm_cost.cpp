@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "sim/cost/kernel_cost.hpp"
 #include "sim/cost/roofline.hpp"
 
@@ -8,6 +10,16 @@ namespace {
 /// Share of the datasheet roofline taken where no GEMM of any precision was measured on this GPU: the median over
 /// large bf16 shapes of A100, H100, H200, B200 lies at 0.66-0.83 of the peak (AIConfigurator tables).
 constexpr double kUnmeasuredUtilisation = 0.7;
+
+/// A batched product whose rows do not begin on 16 bytes cannot be read in the vectors that tensor-core kernels want.
+/// Attention with head dimension 108 or 150 (216 and 300 bytes a row) cost BLOOM's candidates 30 % of the whole step
+/// against 104, 112 or 216 (bigscience@9e64edec train/tr11-176B-ml/chronicles-prequel.md): four to five times its products.
+double misalignment_factor(const GemmShape& shape, Precision precision) {
+  if (shape.batch <= 1 || shape.grouped) return 1;
+  const std::int64_t bytes = bytes_per_element(precision), row = std::gcd(shape.k, shape.n) * bytes;
+  if (row % 16 == 0) return 1;
+  return row % 8 == 0 ? 4 : 5;
+}
 }  // namespace
 
 OpCost gemm_cost(const CostContext& context, const GemmShape& shape, Precision wanted, Pass pass) {
@@ -30,7 +42,7 @@ OpCost gemm_cost(const CostContext& context, const GemmShape& shape, Precision w
   cost.duration = roofline / found.value;
   cost.relative_sigma = sigma_from_mean_error(context.kernels.family(family.name)->hold_out_error);
 
-  double factor = context.sustained_gemm(amounts.flops);
+  double factor = context.sustained_gemm(amounts.flops, precision) * misalignment_factor(shape, precision);
   const double flops = amounts.flops.value;
   if (shape.grouped) {
     factor *= context.factor(fmt::format("grouped_gemm/{}", pass == Pass::backward_data     ? "backward_data"

@@ -20,7 +20,8 @@ struct CostContext {
   double parameter(const std::string& name, double fallback) const;
   double factor(const std::string& curve, double x, double fallback) const;
   /// 1 for isolated (burst) times; else training-loop time over burst time for a GEMM of so many flops.
-  double sustained_gemm(Flops flops) const;
+  /// 8-bit products have a curve of their own where one was fitted.
+  double sustained_gemm(Flops flops, Precision precision) const;
   double sustained_attention() const { return options.is_burst ? 1.0 : kernels.sustained_factor_attention; }
 };
 

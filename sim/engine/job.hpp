@@ -48,6 +48,7 @@ struct ProgramOp {
   std::uint32_t tag = 0;
   std::uint32_t first_dependency = 0, dependency_count = 0;
   std::int32_t micro_batch = -1, chunk = 0;
+  bool host_waits = false;      // work: the host issues nothing of it before its dependencies are complete
 };
 struct Program {
   std::vector<Segment> segments;

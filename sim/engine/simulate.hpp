@@ -28,6 +28,9 @@ Job lower(const Scenario& scenario, const StepGraph& graph, const ModelWork& wor
 /// The whole road for one scenario: graph, lowering, engine, memory.
 Forecast simulate(const Scenario& scenario, const Profile& profile, const SimulateOptions& options = {});
 
+/// What of a rank's memory is context and library buffers rather than tensors: allocators do not count it.
+double context_bytes(const Profile& profile);
+
 struct SweepPoint { Bytes size; double time_s = 0, algbw = 0, busbw = 0; };
 /// A bare collective over all GPUs of the cluster at each size, through the engine's flows: an nccl-tests run.
 std::vector<SweepPoint> simulate_collectives(const Scenario& scenario, const Profile& profile, EngineKind engine);

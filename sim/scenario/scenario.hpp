@@ -24,6 +24,9 @@ struct StrategySpec {
   bool overlap_grad_reduce = true;     // buckets leave while backward runs
   bool overlap_param_gather = false;   // ZeRO-1/2 parameter gather hides behind the next forward
   bool overlap_p2p = true;             // pipeline messages do not block the compute stream
+  /// The host waits for each pipeline message before it issues more (Megatron-LM v2 synchronises the device after its
+  /// sends and receives), so it cannot run ahead of the GPU across stages.
+  bool p2p_blocks_host = false;
   double tp_overlap = 0;               // share of tensor-parallel communication hidden behind GEMMs
   int prefetch = 1;                    // FSDP: layers gathered ahead
   bool reshard_after_forward = true;   // FSDP: gather parameters again for backward

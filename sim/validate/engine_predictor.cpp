@@ -89,17 +89,18 @@ class EnginePredictor : public Predictor {
     std::sort(candidates.begin(), candidates.end(), std::greater<>());
     if (candidates.empty()) candidates.push_back(0);  // the scenario states it
     std::optional<Forecast> forecast;
+    double allocated = 0;  // tables state what the allocator holds
     for (const std::int64_t micro_batch : candidates) {
       const Scenario scenario = scenario_of_text(step.scenario, question.origin, micro_batch);
       forecast = forecast_of(scenario);
+      allocated = peak_memory(*forecast) - context_bytes(profile_for(scenario));
       if (micro_batch > 0) answer.note = fmt::format("micro-batch {}", micro_batch);
       const bool fits = peak_memory(*forecast) <= static_cast<double>(scenario.cluster.groups.front().spec.gpu.memory.value);
       if (fits) break;
       if (micro_batch == candidates.back()) answer.note += answer.note.empty() ? "" : ", over memory by our account";
     }
     for (const Measure& measure : question.measures)
-      answer.estimates.push_back(measure.metric == Metric::peak_memory ? spread(peak_memory(*forecast), kMemorySigma)
-                                                                       : step_estimate(*forecast));
+      answer.estimates.push_back(measure.metric == Metric::peak_memory ? spread(allocated, kMemorySigma) : step_estimate(*forecast));
     return answer;
   }
 

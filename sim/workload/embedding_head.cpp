@@ -68,7 +68,7 @@ Piece loss_piece(const Shard& shard, std::int64_t logits) {
   const std::int64_t e = shard.element(), statistics = shard.tokens * 4;
   Piece piece;
   int reductions = 0;
-  if (shard.is_eager()) {
+  if (!shard.training.fused_loss) {
     // Megatron's vocab_parallel_cross_entropy: widen, maximum, subtract, exp, sum, divide; all in fp32. Three all-reduces:
     // maximum, target logit, sum. Backward: scale twice in place, narrow.
     piece.forward = {stream_op(op::loss, Pass::forward, StreamKind::loss, logits * (e + 20), logits * 16, 12, 12)};

@@ -13,7 +13,11 @@ TrainingSpec read_training(ObjectReader reader) {
   training.recompute = reader.one_of<Recompute>("recompute", Recompute::none);
   training.recompute_layers = reader.integer("recompute_layers", {.fallback = 0, .min = 0, .max = 1 << 20});
   training.attention = reader.one_of<AttentionKind>("attention", AttentionKind::flash);
+  training.attention_kernel = reader.one_of<AttentionKernel>("attention_kernel", AttentionKernel::best);
   training.fusion = reader.one_of<Fusion>("fusion", Fusion::fused);
+  training.fused_loss = reader.boolean("fused_loss", training.fusion != Fusion::eager);
+  if (training.attention_kernel != AttentionKernel::best && training.attention == AttentionKind::unfused)
+    reader.problem("attention_kernel", "has no effect with attention \"unfused\"", "set attention to \"flash\" or leave it out");
   // 32-bit parameters are their own master copy.
   const bool is_narrow = bytes_per_element(training.precision) < 4;
   training.master_weights = reader.boolean("master_weights", is_narrow);

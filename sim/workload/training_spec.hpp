@@ -15,6 +15,14 @@ struct EnumText<AttentionKind> {
   static constexpr std::array<std::pair<AttentionKind, std::string_view>, 2> table{{
       {AttentionKind::flash, "flash"}, {AttentionKind::unfused, "unfused"}}};
 };
+/// Generation of the flash kernel, where a framework runs an older one than the profile's tables were measured with.
+/// flash2: FlashAttention-2 (PyTorch's scaled_dot_product_attention); triton: the first flash kernel in Triton.
+enum class AttentionKernel { best, flash2, triton };
+template <>
+struct EnumText<AttentionKernel> {
+  static constexpr std::array<std::pair<AttentionKernel, std::string_view>, 3> table{{
+      {AttentionKernel::best, "best"}, {AttentionKernel::flash2, "flash2"}, {AttentionKernel::triton, "triton"}}};
+};
 enum class OptimizerKind { adam, sgd, lamb };
 template <>
 struct EnumText<OptimizerKind> {
@@ -40,7 +48,9 @@ struct TrainingSpec {
   Recompute recompute = Recompute::none;
   std::int64_t recompute_layers = 0;  // full recompute of only so many layers per stage; 0 = all
   AttentionKind attention = AttentionKind::flash;
+  AttentionKernel attention_kernel = AttentionKernel::best;
   Fusion fusion = Fusion::fused;
+  bool fused_loss = true;  // cross-entropy in one pass over the logits; Megatron before 2023 ran it as eager fp32 operations
   bool master_weights = true;         // fp32 copy of 16-bit parameters kept by the optimizer
   bool gradient_clip = true;
   bool causal_skips_half = true;      // unfused attention computes the full square

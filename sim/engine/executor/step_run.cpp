@@ -133,6 +133,7 @@ void StepRun::start_work(std::uint32_t worker, std::size_t lane, const ProgramOp
     return;
   }
   settle(state);
+  if (op.host_waits) state.host_free = std::max(state.host_free, now);
   state.clock.start(segment, now, state.host_free, slowdown);
   state.host_free += segment.host;
   if (state.on_wire > 0) state.clock.set_speed(now, speed_of(state));

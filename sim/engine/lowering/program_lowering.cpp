@@ -47,6 +47,7 @@ CostOptions cost_options(const Scenario& scenario) {
   options.framework = scenario.strategy.framework;
   options.host_scale = scenario.strategy.host_scale;
   options.fusion = scenario.training.fusion;
+  options.attention_kernel = scenario.training.attention_kernel;
   return options;
 }
 
@@ -113,6 +114,9 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
       done[i] = lanes.append(out, after);
       continue;
     }
+    out.host_waits = scenario_.strategy.p2p_blocks_host && std::any_of(after.begin(), after.end(), [](const Dependency& d) {
+                       return d.lane == Lane::recv || d.lane == Lane::send;
+                     });
     std::optional<LoweredWork>& work = lowered[static_cast<std::size_t>(op.work)];
     if (!work) work = works.lower(graph.works[static_cast<std::size_t>(op.work)], op.category);
     result.doubts.add(work->doubts, 1);

@@ -12,15 +12,22 @@
 namespace stepcast {
 namespace {
 
+double profile_parameter(const Profile& profile, const char* name, double fallback) {
+  const auto at = profile.kernels.parameters.find(name);
+  return at == profile.kernels.parameters.end() ? fallback : at->second;
+}
+}  // namespace
+
 /// Held by a training process beside its tensors: CUDA context with the frameworks' kernels and the communication
 /// library's buffers. About 0.5 GiB of context on A100 and H100 (nvidia-smi of an idle torch process) and as much again for
 /// NCCL channels and cuBLAS workspaces. A profile may state its own.
+double context_bytes(const Profile& profile) {
+  return profile_parameter(profile, "memory_context_GiB", 1.0) * 1024 * 1024 * 1024;
+}
+
+namespace {
 MemoryOverhead memory_overhead(const Profile& profile) {
-  const auto parameter = [&](const char* name, double fallback) {
-    const auto at = profile.kernels.parameters.find(name);
-    return at == profile.kernels.parameters.end() ? fallback : at->second;
-  };
-  return {parameter("memory_context_GiB", 1.0) * 1024 * 1024 * 1024, parameter("memory_fragmentation", 0.0)};
+  return {context_bytes(profile), profile_parameter(profile, "memory_fragmentation", 0.0)};
 }
 
 bool steps_differ(const Job& job) {
