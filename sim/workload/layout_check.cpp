@@ -10,6 +10,7 @@
 
 namespace stepcast {
 namespace {
+constexpr int kMostRanks = 1 << 24;
 
 /// "try 1, 2, 4": the divisors of `total` nearest to `wanted`, at most three, ascending.
 std::string near_divisors(std::int64_t total, std::int64_t wanted) {
@@ -46,7 +47,6 @@ struct Check {
 
   void world(int ranks) {
     const std::int64_t product = std::int64_t{layout.tp} * layout.pp * layout.cp * layout.dp;
-    if (product > (1 << 24)) fault("/parallel", fmt::format("describes {} ranks, more than 16777216", product));
     if (ranks == 0 || product == ranks) return;
     const std::int64_t replica = std::int64_t{layout.tp} * layout.pp * layout.cp;
     std::string hint = ranks % replica == 0 ? fmt::format("try dp {}", ranks / replica)
@@ -54,6 +54,13 @@ struct Check {
                                                           near_divisors(ranks, replica));
     fault("/parallel", fmt::format("tp {} x pp {} x cp {} x dp {} = {} ranks, the cluster has {}", layout.tp, layout.pp, layout.cp,
                                    layout.dp, product, ranks), std::move(hint));
+  }
+  /// Beyond it counts would leave 32 bits, and nothing else is worth saying.
+  bool is_countable() {
+    const double product = 1.0 * layout.tp * layout.pp * layout.cp * layout.dp;
+    if (product <= kMostRanks) return true;
+    fault("/parallel", fmt::format("tp {} x pp {} x cp {} x dp {} is more than {} ranks", layout.tp, layout.pp, layout.cp, layout.dp, kMostRanks));
+    return false;
   }
 
   void batch() {
@@ -72,7 +79,7 @@ struct Check {
   }
 
   void pipeline() {
-    const int blocks = block_count(model), chunks = layout.pp * layout.virtual_stages;
+    const std::int64_t blocks = block_count(model), chunks = std::int64_t{layout.pp} * layout.virtual_stages;
     if (layout.virtual_stages > 1 && layout.schedule != ScheduleKind::interleaved)
       fault("/parallel/virtual_stages",
             fmt::format("{} needs schedule \"interleaved\", found \"{}\"", layout.virtual_stages, text_of(layout.schedule)),
@@ -85,13 +92,13 @@ struct Check {
       fault("/parallel/pp", fmt::format("{}: a dlrm is not cut into pipeline stages", layout.pp), "try 1");
     else if (chunks > blocks)
       fault("/parallel/pp", fmt::format("{} x virtual_stages {} is more than the {} layers", layout.pp, layout.virtual_stages, blocks),
-            fmt::format("try pp {} or less", std::max(blocks / layout.virtual_stages, 1)));
+            fmt::format("try pp {} or less", std::max<std::int64_t>(blocks / layout.virtual_stages, 1)));
     if (layout.layers_per_stage.empty()) return;
-    if (static_cast<int>(layout.layers_per_stage.size()) != chunks) {
+    if (static_cast<std::int64_t>(layout.layers_per_stage.size()) != chunks) {
       fault("/parallel/layers_per_stage", fmt::format("has {} entries, expected pp x virtual_stages = {}", layout.layers_per_stage.size(), chunks));
       return;
     }
-    const int sum = std::accumulate(layout.layers_per_stage.begin(), layout.layers_per_stage.end(), 0);
+    const std::int64_t sum = std::accumulate(layout.layers_per_stage.begin(), layout.layers_per_stage.end(), std::int64_t{0});
     if (sum != blocks) fault("/parallel/layers_per_stage", fmt::format("adds up to {}, the model has {} layers", sum, blocks));
   }
 
@@ -180,6 +187,7 @@ void check_layout(const ParallelLayout& layout, const ModelSpec& model, const Tr
     return;
   }
   const std::size_t before = problems.size();
+  if (!check.is_countable()) return;
   check.world(world);
   check_batch_size(model, training, file, problems);
   check.batch();
