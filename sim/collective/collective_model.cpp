@@ -57,9 +57,13 @@ CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer, cons
   if (shape.ranks <= 1 || buffer.value <= 0) return none;
 
   if (shape.nodes <= 1) {
-    const SingleNodeTime time = single_node_time(profile_, node_, collective, buffer, shape.ranks);
+    const bool is_ring_forced = collective == Collective::all_reduce &&
+                                (forced_ == Algorithm::ring || forced_ == Algorithm::tree);
+    const SingleNodeTime time =
+        is_ring_forced ? ring_all_reduce_time(profile_, node_, buffer, shape.ranks)
+                       : single_node_time(profile_, node_, collective, buffer, shape.ranks);
     none.algorithm = collective == Collective::all_to_all || collective == Collective::send_recv ? Algorithm::direct
-                     : collective == Collective::all_reduce && node_.in_switch_reduction && shape.ranks > 4 ? Algorithm::nvls
+                     : collective == Collective::all_reduce && node_.in_switch_reduction && shape.ranks > 4 && !is_ring_forced ? Algorithm::nvls
                                                                                                            : Algorithm::ring;
     none.startup = time.startup;
     none.intra = time.total - time.startup;

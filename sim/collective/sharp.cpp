@@ -19,7 +19,10 @@ std::vector<Candidate> sharp_candidates(const Setting& setting, const Request& r
   terms.pattern = CollectiveTerms::Pattern::reduction_switch;
   terms.startup = setting.fit.base_latency + inside.startup + setting.fit.simple_step_latency + extra_hops(setting, request) * 2.0;
   terms.payload_edge_bytes = request.buffer;
-  terms.edge_bytes = inflated(setting.fit, request.buffer, 1.0, true);
+  // 64 H100 on NDR with SHARP: 195 GB/s of buffer through a node's 400 GB/s (384 GB/s busbw,
+  // coreweave/nccl-tests@0120901a), so half the line rate besides the fabric's own efficiency.
+  constexpr double kSharpShare = 0.5;
+  terms.edge_bytes = inflated(setting.fit, request.buffer, kSharpShare, true);
   terms.intra = inside.total - inside.startup;
   candidate.believed_s = 10.7e-6 + request.buffer / setting.share.value;  // CollNet Simple in NCCL's tuner
   return {candidate};

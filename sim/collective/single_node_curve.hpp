@@ -30,4 +30,9 @@ Seconds time_on_curve(const CollectiveCurve& curve, double size);
 /// Nothing measured: ring of the datasheet link, flagged.
 SingleNodeTime single_node_time(const CollectiveProfile& profile, const NodeSpec& node, Collective collective, Bytes buffer,
                                 int ranks);
+
+/// All-reduce with a ring forced, on nodes whose switch would reduce it otherwise: rebuilt from all-gather and
+/// reduce-scatter of the same group. What a fused kernel gains shows on 2 ranks, which always use a ring, and fades as its
+/// (2/n)-th power. Elsewhere the usual time.
+SingleNodeTime ring_all_reduce_time(const CollectiveProfile& profile, const NodeSpec& node, Bytes buffer, int ranks);
 }  // namespace stepcast

@@ -82,3 +82,17 @@ TEST_CASE("more ranks than measured cost more steps", "[collective]") {
   CollectiveProfile profile{{line(Collective::all_reduce, 2, 6, 300)}, {}, {{"step_latency_all_reduce_us", 2}}};
   REQUIRE(single_node_time(profile, node_of(false), Collective::all_reduce, 1_KiB, 5).startup.value == Approx(12e-6).epsilon(1e-3));
 }
+
+TEST_CASE("a forced ring is rebuilt from its halves where the switch would reduce", "[collective]") {
+  // Every ring at 300 GB/s: 2 ranks fuse without gain, so 8 ranks of 400 MB need 700 MB / 300 GB/s; the switch does it at 480 GB/s.
+  CollectiveProfile profile{{line(Collective::all_reduce, 2, 6, 300), line(Collective::all_reduce, 8, 16, 480),
+                             line(Collective::all_gather, 2, 5, 300), line(Collective::all_gather, 8, 10, 300),
+                             line(Collective::reduce_scatter, 2, 5, 300), line(Collective::reduce_scatter, 8, 10, 300)},
+                            {}, {{"in_switch_reduction_min_ranks", 5}}};
+  const double ring = ring_all_reduce_time(profile, node_of(true), 400_MB, 8).total.value;
+  REQUIRE(ring == Approx(700e6 / 300e9).epsilon(0.02));
+  REQUIRE(ring > single_node_time(profile, node_of(true), Collective::all_reduce, 400_MB, 8).total.value);
+  // Without reduction in the switch there is nothing to force.
+  REQUIRE(ring_all_reduce_time(profile, node_of(false), 400_MB, 8).total ==
+          single_node_time(profile, node_of(false), Collective::all_reduce, 400_MB, 8).total);
+}
