@@ -24,7 +24,7 @@ std::string verdict(const Score& score, const ErrorBars& bars) {
   check(is_memory ? bars.memory_mape : bars.mape, score.mape, "MAPE");
   if (!is_memory) {
     check(bars.median_error, score.median_error, "median");
-    check(bars.bias, std::abs(score.bias), "|bias|");
+    check(bars.bias, std::abs(score.bias), "bias");
     check(bars.rank_correlation, score.rank_correlation, "rank", true);
   }
   if (!is_held_to_any) return "";
