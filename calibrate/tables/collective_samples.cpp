@@ -70,21 +70,21 @@ std::optional<Collective> collective_of_log(const std::string& name) {
 
 const std::vector<CollectiveSources>& collective_sources() {
   // In-switch reduction starts above 4 ranks on Hopper and above 5 on Blackwell: stas00/ml-engineering@744d01e1
-  // network/README.md, runs with it on and off at 4 to 8 ranks.
+  // network/README.md, runs with it on and off at 4 to 8 ranks. Link rates: vendor datasheets, as in scenarios/clusters.
   static const std::vector<CollectiveSources> all{
-      {"v100-sxm2-16g", {"vtrain-v100"}, {"V100-SXM2-16GB", "V100-SXM2-32GB"}, "", 0},
-      {"v100-sxm2-32g", {"vtrain-v100"}, {"V100-SXM2-16GB", "V100-SXM2-32GB"}, "", 0},
-      {"a100-sxm4-80g", {"a100-sxm4-80g", "vtrain-a100"}, {"A100-SXM4", "A100-SXM4-80GB"}, "", 0},
-      {"a100-sxm4-40g", {}, {}, "a100-sxm4-80g", 0},
-      {"h100-sxm5-80g", {"h100-sxm5-80g"}, {"H100-SXM5-80GB"}, "", 5},
-      {"h200-sxm5-141g", {"h200-sxm5-141g"}, {"H200"}, "h100-sxm5-80g", 5},
-      {"b200-sxm", {"b200-sxm"}, {"B200"}, "", 6},
-      {"b300-sxm", {}, {"B300"}, "b200-sxm", 6},
-      {"gb200", {"gb200"}, {"GB200"}, "b200-sxm", 6},
-      {"gb300", {}, {"GB300"}, "gb200", 6},
-      {"mi300x", {"mi300x"}, {"MI300X"}, "", 0},
-      {"mi325x", {"mi325x"}, {"MI325X"}, "mi300x", 0},
-      {"l40s", {"l40s"}, {"L40S"}, "", 0},
+      {"v100-sxm2-16g", {"vtrain-v100"}, {"V100-SXM2-16GB", "V100-SXM2-32GB"}, "", 0, 150},
+      {"v100-sxm2-32g", {"vtrain-v100"}, {"V100-SXM2-16GB", "V100-SXM2-32GB"}, "", 0, 150},
+      {"a100-sxm4-80g", {"a100-sxm4-80g", "vtrain-a100"}, {"A100-SXM4", "A100-SXM4-80GB"}, "", 0, 300},
+      {"a100-sxm4-40g", {}, {}, "a100-sxm4-80g", 0, 300},
+      {"h100-sxm5-80g", {"h100-sxm5-80g"}, {"H100-SXM5-80GB"}, "", 5, 450},
+      {"h200-sxm5-141g", {"h200-sxm5-141g"}, {"H200"}, "h100-sxm5-80g", 5, 450},
+      {"b200-sxm", {"b200-sxm"}, {"B200"}, "", 6, 900},
+      {"b300-sxm", {}, {"B300"}, "b200-sxm", 6, 900},
+      {"gb200", {"gb200"}, {"GB200"}, "b200-sxm", 6, 900},
+      {"gb300", {}, {"GB300"}, "gb200", 6, 900},
+      {"mi300x", {"mi300x"}, {"MI300X"}, "", 0, 448},
+      {"mi325x", {"mi325x"}, {"MI325X"}, "mi300x", 0, 448},
+      {"l40s", {"l40s"}, {"L40S"}, "", 0, 31},
   };
   return all;
 }

@@ -28,6 +28,7 @@ struct CollectiveSources {
   std::vector<std::string> accelerators;  // as nccl_runs.csv spells it
   std::string donor;                      // same links: curves it has and this one lacks are taken over; "" = none
   double in_switch_min_ranks;             // smallest group that reduces in the NVSwitch; 0 = never
+  double gpu_link_GBps;                   // datasheet rate of one GPU's scale-up links, one direction
 };
 const std::vector<CollectiveSources>& collective_sources();
 const CollectiveSources* sources_of(const std::string& gpu);

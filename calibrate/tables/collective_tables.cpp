@@ -90,8 +90,10 @@ CollectiveProfile fit_one_node_collectives(const std::string& gpu, const std::st
       }
   if (sources->in_switch_min_ranks > 0) profile.parameters["in_switch_reduction_min_ranks"] = sources->in_switch_min_ranks;
   add_step_latencies(profile);
+  if (!profile.curves.empty()) profile.parameters["curves_gpu_link_GBps"] = sources->gpu_link_GBps;
 
   NodeSpec node;
+  node.gpu_link = BytesPerSecond(sources->gpu_link_GBps * 1e9);
   node.in_switch_reduction = sources->in_switch_min_ranks > 0;
   CollectiveProfile whole = profile;
   std::erase_if(whole.curves, [](const CollectiveCurve& curve) { return !starts_small(curve); });

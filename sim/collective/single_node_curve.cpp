@@ -171,11 +171,9 @@ Collective measured_like(const CollectiveProfile& profile, Collective collective
     if (has(other)) return other;
   return collective;
 }
-}  // namespace
 
-SingleNodeTime single_node_time(const CollectiveProfile& profile, const NodeSpec& node, Collective collective, Bytes buffer,
-                                int ranks) {
-  if (ranks <= 1 || buffer.value <= 0) return {};
+/// The time on the links that the curves were measured on.
+SingleNodeTime as_measured(const CollectiveProfile& profile, const NodeSpec& node, Collective collective, Bytes buffer, int ranks) {
   const Collective source = measured_like(profile, collective);
   // Equal wire bytes: an all-gather of S stands for half an all-reduce of S, and so on.
   const double size = static_cast<double>(buffer.value) * wire_share(collective, ranks) / wire_share(source, ranks);
@@ -199,6 +197,32 @@ SingleNodeTime single_node_time(const CollectiveProfile& profile, const NodeSpec
   // Group sizes outside the measured range follow the nearest; inside it, both neighbours.
   if (low && high) return between(profile, node, *low, *high, ranks, size);
   return beyond(profile, low ? *low : *high, ranks, size);
+}
+}  // namespace
+
+SingleNodeTime single_node_time(const CollectiveProfile& profile, const NodeSpec& node, Collective collective, Bytes buffer,
+                                int ranks) {
+  if (ranks <= 1 || buffer.value <= 0) return {};
+  SingleNodeTime time = as_measured(profile, node, collective, buffer, ranks);
+  if (profile.curves.empty()) return time;
+  const double measured_link = parameter(profile, "curves_gpu_link_GBps", 0) * 1e9;
+  const double scale = measured_link > 0 && node.gpu_link.value > 0 ? measured_link / node.gpu_link.value : 1;
+  if (scale != 1) {
+    time.total = time.startup + (time.total - time.startup) * scale;
+    time.is_extrapolated = true;
+    if (time.nearest_measured.empty()) time.nearest_measured = fmt::format("links of {:.4g} GB/s", measured_link / 1e9);
+  }
+  const double reduced_from = parameter(profile, "in_switch_reduction_min_ranks", 0);
+  if (collective == Collective::all_reduce && !node.in_switch_reduction && reduced_from > 0 && ranks >= reduced_from) {
+    // The curve reduced in the switch and this node cannot. The measured run had both to choose from, so the ring alone is
+    // never faster than it.
+    NodeSpec reducing = node;
+    reducing.in_switch_reduction = true;
+    SingleNodeTime ring = ring_all_reduce_time(profile, reducing, buffer, ranks);
+    if (ring.nearest_measured.empty()) ring.nearest_measured = fmt::format("in-switch reduction of {} GPUs", ranks);
+    if (ring.total > time.total) return ring;
+  }
+  return time;
 }
 
 SingleNodeTime ring_all_reduce_time(const CollectiveProfile& profile, const NodeSpec& node,

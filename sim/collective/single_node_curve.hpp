@@ -27,6 +27,8 @@ Seconds time_on_curve(const CollectiveCurve& curve, double size);
 /// alpha is linear in n (one ring step per rank), g moves from the 2-rank to the larger ring as 1/n^2, because a pair has
 /// fewer links to spread channels over (measured on 4 against 2 and 8 H100: 0.8 of the way). Where the larger group reduces
 /// in the switch and the asked one does not, its ring is rebuilt from all-gather and reduce-scatter, which never do.
+/// Where a curve reduced in the switch and the node cannot, its ring is rebuilt likewise. On scale-up links of another rate than
+/// those of the curves ("curves_gpu_link_GBps") the serialised part is scaled by the ratio; both are flagged.
 /// Nothing measured: ring of the datasheet link, flagged.
 SingleNodeTime single_node_time(const CollectiveProfile& profile, const NodeSpec& node, Collective collective, Bytes buffer,
                                 int ranks);

@@ -96,3 +96,29 @@ TEST_CASE("a forced ring is rebuilt from its halves where the switch would reduc
   REQUIRE(ring_all_reduce_time(profile, node_of(false), 400_MB, 8).total ==
           single_node_time(profile, node_of(false), Collective::all_reduce, 400_MB, 8).total);
 }
+
+TEST_CASE("scale-up links of another rate stretch what is serialised and not the start-up", "[collective]") {
+  // Measured on 450 GB/s: 10 us, and 7/8 of 400 MB at 300 GB/s = 1167 us. Links half as fast take twice the latter.
+  CollectiveProfile profile{{line(Collective::all_gather, 8, 10, 300)}, {}, {{"curves_gpu_link_GBps", 450}}};
+  NodeSpec node = node_of(false);
+  REQUIRE(single_node_time(profile, node, Collective::all_gather, 400_MB, 8).total.value == Approx(1177e-6).epsilon(0.005));
+  REQUIRE_FALSE(single_node_time(profile, node, Collective::all_gather, 400_MB, 8).is_extrapolated);
+  node.gpu_link = 225_GBps;
+  const SingleNodeTime slow = single_node_time(profile, node, Collective::all_gather, 400_MB, 8);
+  REQUIRE(slow.total.value == Approx(2343e-6).epsilon(0.005));
+  REQUIRE(slow.startup.value == Approx(10e-6).epsilon(0.01));
+  REQUIRE(slow.is_extrapolated);
+  REQUIRE(slow.nearest_measured == "links of 450 GB/s");
+}
+
+TEST_CASE("a node whose switch cannot reduce rings instead", "[collective]") {
+  CollectiveProfile profile{{line(Collective::all_reduce, 2, 6, 300), line(Collective::all_reduce, 8, 16, 480),
+                             line(Collective::all_gather, 2, 5, 300), line(Collective::all_gather, 8, 10, 300),
+                             line(Collective::reduce_scatter, 2, 5, 300), line(Collective::reduce_scatter, 8, 10, 300)},
+                            {}, {{"in_switch_reduction_min_ranks", 5}}};
+  // 400 MB: 700 MB on the wire at 300 GB/s against 480 GB/s in the switch. A pair rings either way.
+  REQUIRE(single_node_time(profile, node_of(false), Collective::all_reduce, 400_MB, 8).total ==
+          ring_all_reduce_time(profile, node_of(true), 400_MB, 8).total);
+  REQUIRE(single_node_time(profile, node_of(false), Collective::all_reduce, 400_MB, 2).total ==
+          single_node_time(profile, node_of(true), Collective::all_reduce, 400_MB, 2).total);
+}
