@@ -84,6 +84,9 @@ Forecast simulate(const Scenario& scenario, const Profile& profile, const Simula
   }
   const double step = forecast.outcome.step_s;
   forecast.host_bound_share = step > 0 ? forecast.outcome.breakdown[static_cast<std::size_t>(Category::launch_gap)] / step : 0;
+  for (std::size_t i = 0; i < scenario.cluster.link_events.size(); ++i)
+    if (const LinkEvent& event = scenario.cluster.link_events[i]; event.at_s >= *std::max_element(forecast.step_times.begin(), forecast.step_times.end()))
+      forecast.warnings.push_back(fmt::format("/cluster/link_events/{} has no effect: the step ends before {:.4g} s", i, event.at_s));
   if (forecast.host_bound_share > 0.05)
     forecast.warnings.push_back(fmt::format("host-bound: for {:.0f} % of the step the GPU waits for the host to issue work; fused "
                                             "kernels, CUDA graphs or larger micro-batches help", 100 * forecast.host_bound_share));

@@ -30,7 +30,7 @@ void about_gradients(const Scenario& s, std::vector<std::string>& warnings) {
   else if (s.parallel.shard_size >= replicas)
     warnings.push_back(fmt::format("/parallel/shard_size: {} has no effect: the whole dp group has {} ranks", s.parallel.shard_size, replicas));
   if (!s.strategy.overlap_grad_reduce && s.parallel.zero_stage < 3)
-    warnings.push_back("/strategy/bucket_bytes has no effect: overlap_grad_reduce is off, so gradients are reduced whole");
+    warnings.push_back("/strategy/bucket_MiB has no effect: overlap_grad_reduce is off, so gradients are reduced whole");
   // Under ZeRO-3 prefetch takes its place, and presets for FSDP leave it on.
   if (s.strategy.overlap_param_gather && s.parallel.zero_stage == 0)
     warnings.push_back("/strategy/overlap_param_gather has no effect: zero_stage 0 has no parameter gather after the optimizer");

@@ -35,7 +35,7 @@ TEST_CASE("each input without effect is named with its reason", "[warnings]") {
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.parallel.sequence_parallel = true; }), contains("/parallel/sequence_parallel"));
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.stragglers = {{{{10, 16}}, "", 1.2, 0, 0}}; }), contains("10-16 reaches beyond the last rank (15)"));
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.stragglers = {{{}, "no_such_op", 1.2, 0, 0}}; }), contains("no compute op is called no_such_op"));
-  REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.strategy.overlap_grad_reduce = false; }), contains("/strategy/bucket_bytes has no effect"));
+  REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.strategy.overlap_grad_reduce = false; }), contains("/strategy/bucket_MiB has no effect"));
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.strategy.overlap_param_gather = true; }), contains("/strategy/overlap_param_gather"));
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.parallel.shard_size = 8; }), contains("/parallel/shard_size"));
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.run.runs = 5; }), contains("nothing in the scenario is random"));
