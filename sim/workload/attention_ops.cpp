@@ -23,12 +23,12 @@ struct Core {
   std::int64_t queries, keys;
 };
 
-Piece flash_piece(const Core& c) {
+LayerPiece flash_piece(const Core& c) {
   // causal_skips_half = false stands for kernels that mask but do not skip the upper triangle.
   AttentionShape shape{.batch = c.shard.batch, .heads = c.heads.heads, .kv_heads = c.heads.kv_heads,
                        .query_length = c.queries, .key_length = c.keys, .head_dim_qk = c.heads.dim_qk,
                        .head_dim_v = c.heads.dim_v, .causal = c.model.causal && c.shard.training.causal_skips_half};
-  Piece piece;
+  LayerPiece piece;
   piece.forward = {attention_op(op::attention, Pass::forward, c.shard.storage(), shape)};
   shape.is_backward = true;
   piece.backward = {attention_op(op::attention, Pass::backward_data, c.shard.storage(), shape)};
@@ -36,13 +36,13 @@ Piece flash_piece(const Core& c) {
   return piece;
 }
 
-Piece unfused_piece(const Core& c) {
+LayerPiece unfused_piece(const Core& c) {
   const std::int64_t e = c.shard.element(), batch = c.shard.batch * c.heads.heads;
   const std::int64_t square = batch * c.queries * c.keys;  // elements of the score matrix, the full square
   const std::int64_t context = c.shard.batch * c.queries * c.heads.out_width();
   const Precision precision = c.shard.storage();
   const bool eager = c.shard.is_eager(), dropout = c.model.dropout;
-  Piece piece;
+  LayerPiece piece;
   piece.is_attention_core = true;
   auto& f = piece.forward;
   auto& b = piece.backward;
@@ -82,7 +82,7 @@ Piece unfused_piece(const Core& c) {
   return piece;
 }
 
-void add_ring(const Core& c, Piece& piece) {
+void add_ring(const Core& c, LayerPiece& piece) {
   const std::int64_t key_values =
       c.shard.batch * c.shard.sequence * c.heads.kv_heads * (c.heads.dim_qk + c.heads.dim_v) * c.shard.element();
   piece.forward.insert(piece.forward.begin(),
@@ -93,20 +93,20 @@ void add_ring(const Core& c, Piece& piece) {
                          collective_op(op::cp_exchange, Pass::backward_data, Collective::reduce_scatter, GroupKind::cp, key_values, true)});
 }
 
-Piece exchange_piece(const Shard& shard, std::int64_t width) {
+LayerPiece exchange_piece(const Shard& shard, std::int64_t width) {
   const std::int64_t bytes = shard.tokens * width * shard.element();
-  Piece piece;
+  LayerPiece piece;
   piece.forward = {collective_op(op::qkv_all_to_all, Pass::forward, Collective::all_to_all, GroupKind::cp, bytes)};
   piece.backward = {collective_op(op::qkv_all_to_all, Pass::backward_data, Collective::all_to_all, GroupKind::cp, bytes)};
   return piece;
 }
 }  // namespace
 
-std::vector<Piece> attention_pieces(const Shard& shard, const TransformerSpec& model, const AttentionHeads& heads) {
+std::vector<LayerPiece> attention_pieces(const Shard& shard, const TransformerSpec& model, const AttentionHeads& heads) {
   const int cp = shard.layout.cp;
-  Piece inputs;  // Q, K and V stay for the backward whatever is recomputed
+  LayerPiece inputs;  // Q, K and V stay for the backward whatever is recomputed
   inputs.kept = shard.tokens * heads.qkv_width() * shard.element();
-  std::vector<Piece> pieces{inputs};
+  std::vector<LayerPiece> pieces{inputs};
   const auto core = [&](const Core& c) {
     return shard.training.attention == AttentionKind::flash ? flash_piece(c) : unfused_piece(c);
   };
@@ -119,7 +119,7 @@ std::vector<Piece> attention_pieces(const Shard& shard, const TransformerSpec& m
     pieces.push_back(exchange_piece(shard, heads.out_width()));
     return pieces;
   }
-  Piece piece = core({shard, model, heads, shard.local_sequence, shard.sequence});
+  LayerPiece piece = core({shard, model, heads, shard.local_sequence, shard.sequence});
   if (cp > 1) add_ring({shard, model, heads, shard.local_sequence, shard.sequence}, piece);
   pieces.push_back(piece);
   return pieces;

@@ -18,10 +18,10 @@ std::int64_t conv_parameters(const ConvLayer& l) {
 }
 
 /// Batch norm (or bias), residual sum and activation behind a convolution. n = elements of its output.
-Piece pointwise_piece(const ConvLayer& l, const Shard& shard, std::int64_t n) {
+LayerPiece pointwise_piece(const ConvLayer& l, const Shard& shard, std::int64_t n) {
   const std::int64_t b = n * shard.element(), residual = l.residual_add ? b : 0;
   const bool eager = shard.is_eager();
-  Piece piece;
+  LayerPiece piece;
   // Training statistics need one pass before the pass that normalises. The backward needs dy and x for the two sums, and both
   // again for dx. Fused kernels (cuDNN, NHWC) take sum and activation along; eager ones run them apart.
   const StreamKind kind = l.batch_norm ? StreamKind::batch_norm : StreamKind::elementwise;
@@ -64,7 +64,7 @@ LayerWork conv_layer(const ConvLayer& l, const Shard& shard, bool is_first) {
   const std::int64_t input = images * l.c_in * l.h * l.w * e, n = images * l.c_out * positions(l);
   const ConvShape shape = shape_of(l, images);
 
-  Piece convolution;
+  LayerPiece convolution;
   convolution.forward = {conv_op(op::conv, Pass::forward, shard.training.precision, shape)};
   if (!is_first) convolution.backward.push_back(conv_op(op::conv, Pass::backward_data, shard.training.precision, shape));
   convolution.backward.push_back(conv_op(op::conv, Pass::backward_weight, shard.training.precision, shape));
@@ -74,7 +74,7 @@ LayerWork conv_layer(const ConvLayer& l, const Shard& shard, bool is_first) {
   std::int64_t output = n * e;
   if (l.pool > 1) {
     const std::int64_t pooled = images * l.c_out * conv_output(conv_output(l.h, l.stride), l.pool) * conv_output(conv_output(l.w, l.stride), l.pool) * e;
-    Piece pool;
+    LayerPiece pool;
     pool.forward = {stream_op(op::pool, Pass::forward, StreamKind::reduction, output, pooled, 1, 1)};
     pool.backward = {stream_op(op::pool, Pass::backward_data, StreamKind::elementwise, 2 * pooled, output, 1, 1)};
     pool.kept = output;
@@ -97,7 +97,7 @@ LayerWork classifier(const CnnSpec& model, const Shard& shard) {
   LayerBuilder builder("classifier", shard);
   const ConvLayer& last = model.layers.back();
   const std::int64_t images = shard.batch, e = shard.element(), image = last.c_out * positions(last) / (last.pool * last.pool) * e;
-  Piece pool;
+  LayerPiece pool;
   pool.forward = {stream_op(op::pool, Pass::forward, StreamKind::reduction, images * image, images * model.features * e, 1, 1)};
   pool.backward = {stream_op(op::pool, Pass::backward_data, StreamKind::elementwise, images * model.features * e, images * image, 1, 1)};
   builder.add(pool);
@@ -108,7 +108,7 @@ LayerWork classifier(const CnnSpec& model, const Shard& shard) {
     builder.add_dense_parameters(widths[i + 1] * (widths[i] + 1));
   }
   const std::int64_t logits = images * model.classes * 4;
-  Piece loss;
+  LayerPiece loss;
   loss.forward = {stream_op(op::loss, Pass::forward, StreamKind::loss, 2 * logits, logits, 2, 1)};
   loss.backward = {stream_op(op::loss, Pass::backward_data, StreamKind::loss, logits, logits, 2, 1)};
   loss.kept = logits;

@@ -40,7 +40,7 @@ LayerWork custom_layer(const CustomLayer& layer, const Shard& shard) {
   LayerBuilder builder(layer.name, shard);
   const auto bytes_of = [&](double per_sample) { return std::llround(per_sample * static_cast<double>(shard.batch)); };
   const std::int64_t moved = bytes_of(layer.bytes_per_sample);
-  Piece piece;
+  LayerPiece piece;
   piece.kept = bytes_of(layer.activation_bytes_per_sample);
   if (layer.forward_flops_per_sample > 0) {
     piece.forward.push_back(product_op(layer, Pass::forward, shard.training.precision, shard.batch));

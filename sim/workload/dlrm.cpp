@@ -46,7 +46,7 @@ LayerWork mlp(const char* name, std::string_view op_name, std::int64_t in, const
     in = widths[i];
   }
   if (has_loss) {
-    Piece loss;
+    LayerPiece loss;
     const std::int64_t bytes = shard.batch * 4;
     loss.forward = {stream_op(op::loss, Pass::forward, StreamKind::loss, 2 * bytes, bytes, 3, 1)};
     loss.backward = {stream_op(op::loss, Pass::backward_data, StreamKind::loss, 2 * bytes, bytes, 2, 1)};
@@ -64,7 +64,7 @@ LayerWork embedding_bags(const DlrmSpec& m, const Shard& shard) {
   const std::int64_t ranks = shard.layout.world(), e = shard.element(), b = shard.batch;
   const auto lookups = std::llround(static_cast<double>(b * m.tables) * m.pooling);
   const std::int64_t pooled = b * m.tables * m.embedding_dim, rows = lookups * m.embedding_dim * 4;  // fp32 tables
-  Piece bags;
+  LayerPiece bags;
   if (ranks > 1) bags.forward.push_back(collective_op(op::dispatch, Pass::forward, Collective::all_to_all, GroupKind::world, lookups * 8));
   bags.forward.push_back(stream_op(op::embedding_bag, Pass::forward, StreamKind::embedding, rows + lookups * 8, pooled * e, static_cast<int>(m.tables), 1));
   if (ranks > 1) {
@@ -87,14 +87,14 @@ LayerWork interaction(const DlrmSpec& m, const Shard& shard) {
   LayerBuilder builder("interaction", shard);
   const std::int64_t b = shard.batch, e = shard.element(), f = vectors(m), d = m.embedding_dim;
   const std::int64_t input = b * f * d * e, output = b * interaction_width(m) * e;
-  Piece join;
+  LayerPiece join;
   join.forward = {stream_op(op::interaction, Pass::forward, StreamKind::copy, input, input, 1, 1)};
   join.backward = {stream_op(op::interaction, Pass::backward_data, StreamKind::copy, input, input, 1, 1)};
   join.kept = input;
   builder.add(join);
   if (m.cross_layers == 0) {
     // Dot products of all pairs; the lower triangle goes on together with the dense vector.
-    Piece dots;
+    LayerPiece dots;
     const std::int64_t square = b * f * f * e;
     dots.forward = {gemm_op(op::interaction, Pass::forward, shard.training.precision, {f, f, d, b}),
                     stream_op(op::interaction, Pass::forward, StreamKind::copy, square + b * d * e, output, 3, 1)};
@@ -108,7 +108,7 @@ LayerWork interaction(const DlrmSpec& m, const Shard& shard) {
     const std::int64_t width = f * d;
     builder.add(linear_piece(shard, {.name = op::interaction, .rows = b, .out = m.cross_rank, .in = width}));
     builder.add(linear_piece(shard, {.name = op::interaction, .rows = b, .out = width, .in = m.cross_rank}));
-    Piece product;
+    LayerPiece product;
     product.forward = {stream_op(op::interaction, Pass::forward, StreamKind::elementwise, 3 * input, input, 3, 1)};
     product.backward = {stream_op(op::interaction, Pass::backward_data, StreamKind::elementwise, 4 * input, 2 * input, 4, 2)};
     product.kept = input;

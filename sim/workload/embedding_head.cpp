@@ -17,7 +17,7 @@ LayerWork embedding_layer(const TransformerSpec& model, const Shard& shard) {
   const std::int64_t e = shard.element(), rows = padded_vocabulary(model.vocab, tp) / tp;
   const std::int64_t activation = shard.tokens * model.hidden * e, local = shard.norm_tokens * model.hidden * e;
 
-  Piece lookup;
+  LayerPiece lookup;
   lookup.kept = shard.tokens * 8;  // token ids
   lookup.forward = {stream_op(op::embedding, Pass::forward, StreamKind::embedding, activation, activation, tp > 1 ? 5 : 1, tp > 1 ? 5 : 1)};
   if (tp > 1) {
@@ -39,7 +39,7 @@ LayerWork embedding_layer(const TransformerSpec& model, const Shard& shard) {
   builder.add_dense_parameters(table);
 
   if (model.max_positions > 0) {
-    Piece position;
+    LayerPiece position;
     position.forward = {stream_op(op::position, Pass::forward, StreamKind::elementwise, 2 * local, local, 2, 2)};
     position.backward = {stream_op(op::position, Pass::backward_weight, StreamKind::reduction, local, local / shard.batch, 2, 2)};
     builder.add(position);
@@ -47,7 +47,7 @@ LayerWork embedding_layer(const TransformerSpec& model, const Shard& shard) {
   }
   if (model.dropout) {
     const std::int64_t mask = shard.norm_tokens * model.hidden;
-    Piece dropout;
+    LayerPiece dropout;
     dropout.kept = mask;
     dropout.forward = {stream_op(op::dropout, Pass::forward, StreamKind::elementwise, local, local + mask, 1, 1)};
     dropout.backward = {stream_op(op::dropout, Pass::backward_data, StreamKind::elementwise, local + mask, local, 1, 1)};
@@ -64,9 +64,9 @@ LayerWork embedding_layer(const TransformerSpec& model, const Shard& shard) {
 
 namespace {
 /// Softmax cross-entropy over `logits` elements of this rank, vocabulary split over tp ranks.
-Piece loss_piece(const Shard& shard, std::int64_t logits) {
+LayerPiece loss_piece(const Shard& shard, std::int64_t logits) {
   const std::int64_t e = shard.element(), statistics = shard.tokens * 4;
-  Piece piece;
+  LayerPiece piece;
   int reductions = 0;
   if (!shard.training.fused_loss) {
     // Megatron's vocab_parallel_cross_entropy: widen, maximum, subtract, exp, sum, divide; all in fp32. Three all-reduces:

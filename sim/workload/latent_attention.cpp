@@ -40,7 +40,7 @@ void add_latent_projections(LayerBuilder& builder, const TransformerSpec& model)
   // Keys are put together from the up-projection and the one rotary part that all heads share; eager frameworks also put the
   // query's two parts together again.
   const std::int64_t keys = shard.tokens * heads * dim_qk * e, queries = shard.is_eager() ? keys : 0;
-  Piece assemble;
+  LayerPiece assemble;
   assemble.forward = {stream_op(op::kv_expand, Pass::forward, StreamKind::copy, keys + queries, keys + queries, 2, 1)};
   assemble.backward = {stream_op(op::kv_expand, Pass::backward_data, StreamKind::copy, keys + queries, keys + queries, 3, 1)};
   builder.add(assemble);

@@ -9,7 +9,7 @@ void append(std::vector<Op>& to, const std::vector<Op>& from) { to.insert(to.end
 
 LayerWork LayerBuilder::finish(std::int64_t input, std::int64_t output, Recompute mode) {
   std::int64_t kept = 0, kept_core = 0;
-  for (const Piece& piece : pieces_) {
+  for (const LayerPiece& piece : pieces_) {
     append(work_.forward, piece.forward);
     (piece.is_attention_core ? kept_core : kept) += piece.kept;
     if (mode == Recompute::full || (mode == Recompute::selective && piece.is_attention_core)) append(work_.recompute, piece.forward);

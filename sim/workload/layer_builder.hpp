@@ -10,7 +10,7 @@
 namespace stepcast {
 
 /// A piece of a layer: its forward, the backward that mirrors it, and what it keeps in between.
-struct Piece {
+struct LayerPiece {
   std::vector<Op> forward, backward;  // each in issue order
   std::int64_t kept = 0;              // bytes kept from forward to backward
   bool is_attention_core = false;     // what selective recompute repeats (Korthikanti 2022): scores, softmax, values
@@ -21,7 +21,7 @@ class LayerBuilder {
  public:
   LayerBuilder(std::string name, const Shard& shard) : shard_(shard) { work_.name = std::move(name); }
 
-  void add(Piece piece) { pieces_.push_back(std::move(piece)); }
+  void add(LayerPiece piece) { pieces_.push_back(std::move(piece)); }
   void add_dense_parameters(std::int64_t elements) { work_.dense_parameters += elements; }
   void add_expert_parameters(std::int64_t elements) { work_.expert_parameters += elements; }
   /// Bytes live only while the layer runs; the largest one counts.
@@ -36,7 +36,7 @@ class LayerBuilder {
  private:
   Shard shard_;
   LayerWork work_;
-  std::vector<Piece> pieces_;
+  std::vector<LayerPiece> pieces_;
   std::int64_t temporary_ = 0;
 };
 }  // namespace stepcast

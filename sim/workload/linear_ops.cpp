@@ -18,13 +18,13 @@ std::vector<Op> grad_accumulate_ops(const Shard& shard, std::int64_t elements) {
   return {stream_op(op::grad_accumulate, Pass::backward_weight, StreamKind::elementwise, elements * (e + g), elements * g, 1, 1)};
 }
 
-Piece linear_piece(const Shard& shard, const Linear& l) {
+LayerPiece linear_piece(const Shard& shard, const Linear& l) {
   const Precision precision = shard.training.precision;
   const bool parallel = shard.layout.tp > 1 && l.split != Split::none && l.exchanges;
   const bool sequence_parallel = parallel && shard.layout.sequence_parallel;
   const std::int64_t exchange =
       l.exchange_bytes > 0 ? l.exchange_bytes : l.rows * (l.split == Split::row ? l.out : l.in) * shard.element();
-  Piece piece;
+  LayerPiece piece;
   auto& forward = piece.forward;
   auto& backward = piece.backward;
 

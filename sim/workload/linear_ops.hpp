@@ -27,7 +27,7 @@ struct Linear {
 ///   without             column: GEMM                       backward: dgrad, all-reduce dx, wgrad
 ///                       row:    GEMM | all-reduce y        backward: dgrad, wgrad
 /// Overlappable are those that a chunked GEMM (sequence parallel) or the weight gradient beside them can hide.
-Piece linear_piece(const Shard& shard, const Linear& linear);
+LayerPiece linear_piece(const Shard& shard, const Linear& linear);
 
 /// Weight gradient of `elements` added to the accumulated gradient by its own kernel: frameworks without a GEMM epilogue that
 /// accumulates, when there is something to accumulate or to widen.

@@ -34,7 +34,7 @@ void add_router(LayerBuilder& builder, const TransformerSpec& model, const Routi
   builder.add(linear_piece(shard, {.name = op::router, .rows = r.tokens, .out = r.moe.experts, .in = model.hidden, .fed_by_norm = true}));
   builder.add_dense_parameters(model.hidden * r.moe.experts);
   const std::int64_t scores = r.tokens * r.moe.experts * 4;  // fp32
-  Piece choose;  // softmax or sigmoid, top-k, the map of copies, the balancing loss
+  LayerPiece choose;  // softmax or sigmoid, top-k, the map of copies, the balancing loss
   choose.forward = {stream_op(op::router, Pass::forward, StreamKind::softmax, 4 * scores, 3 * scores, 14, 5)};
   choose.backward = {stream_op(op::router, Pass::backward_data, StreamKind::softmax, 3 * scores, 2 * scores, 8, 3)};
   choose.kept = 2 * scores;
@@ -42,9 +42,9 @@ void add_router(LayerBuilder& builder, const TransformerSpec& model, const Routi
 }
 
 /// Tokens to the ranks of their experts.
-Piece dispatch_piece(const TransformerSpec& model, const Shard& shard, const Routing& r) {
+LayerPiece dispatch_piece(const TransformerSpec& model, const Shard& shard, const Routing& r) {
   const std::int64_t width = model.hidden * shard.element(), mine = r.tokens * width, copies = r.copies * width, rows = r.rows * width;
-  Piece piece;
+  LayerPiece piece;
   piece.forward.push_back(stream_op(op::permute, Pass::forward, StreamKind::copy, copies, copies, 3, 1));
   if (r.ep > 1) piece.forward.push_back(collective_op(op::dispatch, Pass::forward, Collective::all_to_all, GroupKind::ep, copies));
   if (r.expert_tp > 1)
@@ -60,10 +60,10 @@ Piece dispatch_piece(const TransformerSpec& model, const Shard& shard, const Rou
   return piece;
 }
 
-Piece combine_piece(const TransformerSpec& model, const Shard& shard, const Routing& r) {
+LayerPiece combine_piece(const TransformerSpec& model, const Shard& shard, const Routing& r) {
   const std::int64_t width = model.hidden * shard.element(), mine = r.tokens * width, copies = r.copies * width, rows = r.rows * width;
   const bool sorts = r.ep * r.expert_tp > 1 && r.local_experts > 1;
-  Piece piece;
+  LayerPiece piece;
   if (sorts) piece.forward.push_back(stream_op(op::unpermute, Pass::forward, StreamKind::copy, rows, rows, 3, 1));
   if (r.expert_tp > 1)
     piece.forward.push_back(collective_op(op::tp_reduce_scatter, Pass::forward, Collective::reduce_scatter, GroupKind::tp, copies * r.expert_tp));
@@ -79,10 +79,10 @@ Piece combine_piece(const TransformerSpec& model, const Shard& shard, const Rout
 }
 
 /// One matrix product of every local expert in one launch.
-Piece grouped_linear(const Shard& shard, std::string_view name, const Routing& r, std::int64_t out, std::int64_t in) {
+LayerPiece grouped_linear(const Shard& shard, std::string_view name, const Routing& r, std::int64_t out, std::int64_t in) {
   const Precision precision = shard.training.precision;
   const std::int64_t m = r.rows_per_expert, n = r.local_experts;
-  Piece piece;
+  LayerPiece piece;
   if (shard.uses_8_bit()) {
     piece.forward.push_back(stream_op(op::cast, Pass::forward, StreamKind::copy, 2 * r.rows * in, 2 * r.rows * in, 2, 1));
     piece.backward.push_back(stream_op(op::cast, Pass::backward_data, StreamKind::copy, 2 * r.rows * out, 2 * r.rows * out, 2, 1));

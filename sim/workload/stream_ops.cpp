@@ -5,9 +5,9 @@
 
 namespace stepcast {
 
-Piece norm_piece(const Shard& shard, std::string_view name, NormKind kind, std::int64_t rows, std::int64_t width, bool on_residual) {
+LayerPiece norm_piece(const Shard& shard, std::string_view name, NormKind kind, std::int64_t rows, std::int64_t width, bool on_residual) {
   const std::int64_t n = rows * width, e = shard.element();
-  Piece piece;
+  LayerPiece piece;
   piece.kept = n * e;  // the input; mean and variance are a few bytes per row
   if (shard.is_eager() && kind == NormKind::rmsnorm) {
     // Composite RMSNorm in fp32: to fp32, square, mean, scale by rsqrt, cast back, weight. Per element in bytes
@@ -32,10 +32,10 @@ Piece norm_piece(const Shard& shard, std::string_view name, NormKind kind, std::
   return piece;
 }
 
-Piece residual_piece(const Shard& shard, std::int64_t rows, std::int64_t width, bool bias, bool dropout) {
+LayerPiece residual_piece(const Shard& shard, std::int64_t rows, std::int64_t width, bool bias, bool dropout) {
   const std::int64_t n = rows * width, e = shard.element();
   const std::int64_t mask = dropout ? n : 0;  // one byte per element
-  Piece piece;
+  LayerPiece piece;
   piece.kept = mask;
   std::int64_t read = 2 * n * e, written = n * e + mask;
   int launches = 1;
@@ -50,9 +50,9 @@ Piece residual_piece(const Shard& shard, std::int64_t rows, std::int64_t width, 
   return piece;
 }
 
-Piece activation_piece(const Shard& shard, std::string_view name, std::int64_t rows, std::int64_t width, bool gated, bool bias) {
+LayerPiece activation_piece(const Shard& shard, std::string_view name, std::int64_t rows, std::int64_t width, bool gated, bool bias) {
   const std::int64_t n = rows * width, e = shard.element();
-  Piece piece;
+  LayerPiece piece;
   // Kept: the input; the output is kept by the product that consumes it.
   piece.kept = (gated ? 2 : 1) * n * e;
   std::int64_t read, written, read_back, written_back;
@@ -77,9 +77,9 @@ Piece activation_piece(const Shard& shard, std::string_view name, std::int64_t r
   return piece;
 }
 
-Piece rope_piece(const Shard& shard, std::int64_t rows, std::int64_t width) {
+LayerPiece rope_piece(const Shard& shard, std::int64_t rows, std::int64_t width) {
   const std::int64_t bytes = rows * width * shard.element();
-  Piece piece;
+  LayerPiece piece;
   for (const Pass pass : {Pass::forward, Pass::backward_data}) {
     // Unfused, for query and key each: negate half, concatenate, two products, one sum: 5.5 reads and 4.5 writes.
     const Op op = shard.is_eager()

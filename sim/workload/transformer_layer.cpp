@@ -19,7 +19,7 @@ void add_qkv(LayerBuilder& builder, const TransformerSpec& model, const Attentio
   builder.add(linear_piece(shard, {.name = op::qkv, .rows = shard.tokens, .out = width, .in = model.hidden,
                                    .split = Split::column, .fed_by_norm = true}));
   builder.add_dense_parameters(width * model.hidden + (model.bias ? width : 0));
-  Piece split;
+  LayerPiece split;
   if (model.bias) {
     // Fused GEMMs add the bias in their epilogue; its gradient is a sum over rows either way.
     if (shard.is_eager()) split.forward.push_back(stream_op(op::qkv_bias, Pass::forward, StreamKind::elementwise, bytes, bytes, 1, 0));
@@ -32,8 +32,8 @@ void add_qkv(LayerBuilder& builder, const TransformerSpec& model, const Attentio
     builder.add(rope_piece(shard, shard.tokens, (heads.heads + heads.kv_heads) * heads.dim_qk));
 }
 /// Outputs of attention and MLP are summed before they leave the rank, and so are the two gradients of the shared input.
-Piece parallel_sum_piece(std::int64_t bytes) {
-  Piece piece;
+LayerPiece parallel_sum_piece(std::int64_t bytes) {
+  LayerPiece piece;
   piece.forward = {stream_op(op::residual, Pass::forward, StreamKind::elementwise, 2 * bytes, bytes, 1, 1)};
   piece.backward = {stream_op(op::residual_grad, Pass::backward_data, StreamKind::elementwise, 2 * bytes, bytes, 1, 1)};
   return piece;
@@ -68,7 +68,7 @@ LayerWork transformer_block(const TransformerSpec& model, const Shard& shard, Re
     add_latent_projections(builder, model);
   else
     add_qkv(builder, model, heads);
-  for (Piece& piece : attention_pieces(shard, model, heads)) builder.add(std::move(piece));
+  for (LayerPiece& piece : attention_pieces(shard, model, heads)) builder.add(std::move(piece));
   builder.add(linear_piece(shard, {.name = op::attention_out, .rows = shard.tokens, .out = model.hidden,
                                    .in = heads.out_width(), .split = Split::row, .exchanges = !model.parallel_block}));
   builder.add_dense_parameters(heads.out_width() * model.hidden + (model.bias ? model.hidden : 0));
