@@ -6,6 +6,7 @@
 
 #include "sim/io/object_reader.hpp"
 #include "sim/scenario/parts.hpp"
+#include "sim/scenario/unused_keys.hpp"
 
 namespace stepcast {
 namespace {
@@ -31,6 +32,7 @@ class Assembly {
     can_read_strategy_ = add_preset("strategy", "strategies", "megatron");
     merge();
     read(is_sweep);
+    if (problems_.empty() && !is_sweep) scenario_.unused = unused_keys(scenario_, user_);
     for (const Problem& problem : problems_.list()) all.add(document_.placed(problem));
     return std::move(scenario_);
   }

@@ -70,6 +70,7 @@ struct Scenario {
   RunSpec run;
   std::optional<CollectiveSweep> collective_sweep;
   std::vector<std::string> notes;  // defaults that were filled in, for the report
+  std::vector<std::string> unused;  // keys that the user wrote and nothing in this scenario reads, one sentence each
 };
 
 /// Folder with models/ clusters/ profiles/ strategies/: $STEPCAST_SCENARIOS, else next to the binary's install, else the source tree.

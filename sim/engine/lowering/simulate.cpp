@@ -54,7 +54,8 @@ Forecast simulate(const Scenario& scenario, const Profile& profile, const Simula
   Forecast forecast;
   forecast.work = model_work(scenario.model, scenario.training, scenario.parallel);
   forecast.memory = memory_of(scenario.model, forecast.work, scenario.training, scenario.parallel, memory_overhead(profile));
-  forecast.warnings = inputs_without_effect(scenario, forecast.work);
+  forecast.warnings = scenario.unused;
+  for (std::string& warning : inputs_without_effect(scenario, forecast.work)) forecast.warnings.push_back(std::move(warning));
   forecast.world = scenario.parallel.world();
   const StepGraph graph = build_step_graph(scenario, forecast.work);
   if (const std::string fault = graph_fault(graph); !fault.empty()) throw InternalError("the step graph is unsound: " + fault);

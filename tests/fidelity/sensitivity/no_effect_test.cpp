@@ -34,9 +34,32 @@ TEST_CASE("an input without effect in a scenario is reported", "[sensitivity][fi
       {{}, {R"(/stragglers=[{"ranks": "3", "op": "no_such_op", "compute_slowdown": 2}])"}, "no compute op is called no_such_op"},
       {{}, {R"(/stragglers=[{"ranks": "3", "compute_slowdown": 1}])"}, "/stragglers/0 has no effect"},
       {{}, {R"(/cluster/link_events=[{"node": 0, "at_s": 100, "capacity_factor": 0.1}])"}, "/cluster/link_events/0 has no effect: the step ends before"},
+      {{}, {"/parallel/schedule=gpipe"}, "/parallel/schedule has no effect: pp is 1"},
+      {{}, {"/parallel/context=all-to-all"}, "/parallel/context has no effect: cp is 1"},
+      {{}, {"/strategy/overlap_p2p=false"}, "/strategy/overlap_p2p has no effect: pp is 1"},
+      {{}, {"/strategy/prefetch=4"}, "/strategy/prefetch has no effect"},
+      {{}, {"/strategy/reshard_after_forward=false"}, "/strategy/reshard_after_forward has no effect"},
+      {{}, {"/strategy/host_scale=9"}, "/strategy/host_scale has no effect: host is"},
+      {{"/training/attention=unfused"}, {"/training/causal_skips_half=false"}, "/training/causal_skips_half has no effect"},
+      {{}, {"/cluster/host_to_device_GBps=1"}, "/cluster/host_to_device_GBps has no effect"},
+      {alone, {"/cluster/nic_Gbps=1"}, "/cluster/nic_Gbps has no effect: the cluster has one node"},
+      {alone, {"/cluster/nics=1"}, "/cluster/nics has no effect: the cluster has one node"},
+      {alone, {"/cluster/fabric/oversubscription=8"}, "/cluster/fabric has no effect: the cluster has one node"},
+      {alone, {"/strategy/bucket_MiB=1"}, "/strategy/bucket_MiB has no effect: dp x cp is 1"},
+      {alone, {"/strategy/overlap_grad_reduce=false"}, "/strategy/overlap_grad_reduce has no effect: dp x cp is 1"},
+      {{"/cluster/gpus_per_node=1"}, {"/cluster/gpu_link_GBps=10"}, "/cluster/gpu_link_GBps has no effect: a node has one GPU"},
       {{}, {"/run/message_level_rings=true"}, "/run/message_level_rings has no effect"},
       {{}, {"/run/steps=3"}, "nothing in the scenario is random"},
   });
+}
+
+TEST_CASE("what a preset states is never reported as without effect", "[sensitivity][fidelity]") {
+  // The FSDP preset states a prefetch, the cluster a fabric; the base job wrote neither.
+  for (const Settings& settings : std::vector<Settings>{{}, {"/cluster/nodes=1"}, {"/strategy={\"preset\": \"fsdp\"}", "/parallel/zero_stage=1"}})
+    for (const std::string& warning : forecast(settings).warnings) {
+      INFO(warning);
+      CHECK(warning.find("has no effect") == std::string::npos);
+    }
 }
 
 TEST_CASE("an input that nothing in the scenario could use is refused", "[sensitivity][fidelity]") {

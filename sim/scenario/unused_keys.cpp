@@ -1,0 +1,61 @@
+#include "sim/scenario/unused_keys.hpp"
+
+#include <algorithm>
+
+#include "sim/io/json.hpp"
+
+namespace stepcast {
+namespace {
+
+/// A key, and why nothing reads it; "" when something does.
+struct Reader { const char* section; const char* key; std::string reason; };
+
+bool is_written(const Json& user, const Reader& reader) {
+  const auto section = user.find(reader.section);
+  return section != user.end() && section->is_object() && section->contains(reader.key);
+}
+
+std::string when(bool is_unused, const char* reason) { return is_unused ? reason : ""; }
+}  // namespace
+
+std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
+  const ParallelLayout& layout = s.parallel;
+  const auto& groups = s.cluster.groups;
+  const std::string no_pipeline = when(layout.pp == 1, "pp is 1");
+  const std::string not_gathered = when(layout.zero_stage < 3, "only zero_stage 3 gathers parameters layer by layer");
+  const std::string no_replicas = when(layout.dp * layout.cp == 1, "dp x cp is 1, so no gradient is sent");
+  const std::string one_node = when(s.cluster.nodes() == 1, "the cluster has one node");
+  const bool has_peers = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.spec.gpus > 1; });
+  const std::string single_gpus = when(!has_peers, "a node has one GPU");
+  const bool is_flash = s.training.attention != AttentionKind::unfused;
+  const std::string no_host = when(s.strategy.host == HostMode::none, "host is \"none\"");
+
+  const std::vector<Reader> readers{
+      {"parallel", "schedule", no_pipeline},
+      {"parallel", "context", when(layout.cp == 1, "cp is 1")},
+      {"strategy", "overlap_p2p", no_pipeline},
+      {"strategy", "prefetch", not_gathered},
+      {"strategy", "reshard_after_forward", not_gathered},
+      {"strategy", "bucket_MiB", no_replicas},
+      {"strategy", "bucket_elements", no_replicas},
+      {"strategy", "first_bucket_MiB", no_replicas},
+      {"strategy", "overlap_grad_reduce", no_replicas},
+      {"strategy", "overlap_param_gather", no_replicas},
+      {"strategy", "host_scale", no_host},
+      {"strategy", "framework", no_host},
+      {"training", "causal_skips_half", when(!is_flash, "unfused attention computes the full square")},
+      {"cluster", "gpu_link_GBps", single_gpus},
+      {"cluster", "in_switch_reduction", single_gpus},
+      {"cluster", "host_to_device_GBps", "no step of the forecast copies from host memory yet"},
+      {"cluster", "nics", one_node},
+      {"cluster", "nic_Gbps", one_node},
+      {"cluster", "nic_GBps", one_node},
+      {"cluster", "fabric", one_node},
+  };
+  std::vector<std::string> unused;
+  for (const Reader& reader : readers)
+    if (!reader.reason.empty() && is_written(user, reader))
+      unused.push_back("/" + std::string(reader.section) + "/" + reader.key + " has no effect: " + reader.reason);
+  return unused;
+}
+}  // namespace stepcast
