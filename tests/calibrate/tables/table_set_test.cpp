@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "calibrate/tables/table_set.hpp"
@@ -9,7 +11,7 @@ using namespace stepcast;
 
 namespace {
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "stepcast_table_set_test";
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("stepcast_table_set_test_" + std::to_string(getpid()));
   Folder() {
     write_file((path / "kernels/SOURCES.csv").string(),
                "gpu_folder,file,source,licence\nx1,open.csv,someone @ 1,MIT\nx1,closed.csv,someone @ 2,GPL-3.0\n");

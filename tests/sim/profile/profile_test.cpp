@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -10,7 +12,7 @@
 using namespace stepcast;
 
 namespace {
-std::string temporary(const std::string& name) { return (std::filesystem::temp_directory_path() / ("stepcast_profile_test_" + name)).string(); }
+std::string temporary(const std::string& name) { return (std::filesystem::temp_directory_path() / ("stepcast_profile_test_" + std::to_string(getpid()) + "_" + name)).string(); }
 
 Profile small_profile() {
   Profile profile;

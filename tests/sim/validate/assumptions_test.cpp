@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "sim/io/files.hpp"
@@ -9,7 +11,7 @@ using namespace stepcast;
 
 namespace {
 std::string folder_with(const std::string& name, const std::string& set) {
-  const std::string folder = (std::filesystem::temp_directory_path() / ("stepcast_assumptions_" + name)).string();
+  const std::string folder = (std::filesystem::temp_directory_path() / ("stepcast_assumptions_" + std::to_string(getpid()) + "_" + name)).string();
   std::filesystem::remove_all(folder);
   write_file(folder + "/default.json", "{}");
   write_file(folder + "/common.json", R"({"rules": [{"when": {"gpu": "^A"}, "set": {"a": 1, "b": {"c": 1}}}]})");

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "sim/io/files.hpp"
@@ -62,7 +64,7 @@ TEST_CASE("only rows of the named table are asked", "[validate]") {
 }
 
 TEST_CASE("points of a sweep are one question sorted by size with faulty runs left out", "[validate]") {
-  const std::string folder = (std::filesystem::temp_directory_path() / "stepcast_nccl").string();
+  const std::string folder = (std::filesystem::temp_directory_path() / ("stepcast_nccl_" + std::to_string(getpid()))).string();
   write_file(folder + "/nccl_runs.csv",
              "log_id,collective,accelerator,nodes,gpus_per_node,nranks,intra_node,fabric,library,quality,note\n"
              "good,alltoall,A100-SXM4-40GB,2,4,8,NVLink3 (4 GPU all-to-all),\"Slingshot 11 dragonfly, 2x200 Gb/s per node\",NCCL,good,\n"
