@@ -39,14 +39,16 @@ class PipelineJob {
 
  private:
   int leaves() const { return (nodes_ + shape_.nodes_per_leaf - 1) / shape_.nodes_per_leaf; }
-  int spines() const { return std::max(1, static_cast<int>(shape_.nodes_per_leaf / shape_.oversubscription)); }
+  double uplinks() const { return std::max(1.0, shape_.nodes_per_leaf / shape_.oversubscription); }
+  int spines() const { return shape_.is_adaptive ? 1 : static_cast<int>(uplinks()); }
   LinkId tx(int node) const { return static_cast<LinkId>(2 * node); }
   LinkId rx(int node) const { return static_cast<LinkId>(2 * node + 1); }
   LinkId up(int leaf, int spine) const { return static_cast<LinkId>(2 * nodes_ + 2 * (leaf * spines() + spine)); }
   LinkId down(int leaf, int spine) const { return up(leaf, spine) + 1; }
 
   void add_links() {
-    for (int i = 0; i < 2 * nodes_ + 2 * leaves() * spines(); ++i) add_link(job_, shape_.port_bytes_per_s);
+    for (int i = 0; i < 2 * nodes_; ++i) add_link(job_, shape_.port_bytes_per_s);
+    for (int i = 0; i < 2 * leaves() * spines(); ++i) add_link(job_, shape_.port_bytes_per_s * (shape_.is_adaptive ? uplinks() : 1));
     for (int node = 0; node < nodes_; ++node) job_.node_ports.push_back({tx(node), rx(node)});
   }
   void place() {

@@ -6,7 +6,7 @@ namespace stepcast::tests {
 /// tensor-parallel group), nodes under leaf switches, leaves joined by spines that flows pick by hash.
 ///
 ///   spines      S0 S1 .. (nodes_per_leaf / oversubscription of them, each as wide as a node's port)
-///   leaf links  up(leaf, spine), down(leaf, spine)
+///   leaf links  up(leaf, spine), down(leaf, spine); with adaptive routing one of each per leaf, as wide as all together
 ///   ports       tx(node), rx(node)
 struct PipelineShape {
   int stages = 2, replicas = 2, micro_batches = 4, buckets = 2;
@@ -18,6 +18,7 @@ struct PipelineShape {
   double latency_s = 5e-6;             // per message and per ring step
   int nodes_per_leaf = 16;
   double oversubscription = 1;
+  bool is_adaptive = false;
   bool random_placement = false;
   double straggler_sigma = 0;          // constant factor per replica: 1 + sigma |z|
   double jitter_sigma = 0;             // lognormal per op

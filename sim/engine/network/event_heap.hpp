@@ -20,6 +20,7 @@ class EventHeap {
   };
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
+  void clear() { entries_.clear(); }
   const Entry& top() const { return entries_.front(); }
   void push(const Entry& entry) {
     entries_.push_back(entry);

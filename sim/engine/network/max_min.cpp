@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "sim/core/assert.hpp"
 
@@ -10,72 +11,14 @@ namespace {
 // Two shares that differ by less are the same share computed along two ways: sums over at most ~1e4 flows of doubles
 // (2^-53 each) stay below it. Rates that move by less are left alone, so that flows which should end together do.
 constexpr double kRelativeNoise = 1e-12;
-// Violations are rarely chained; past this many rounds the whole component is taken at once.
-constexpr int kIncrementalRounds = 6;
+// Most changes move few flows and are settled in a round or two. Those that are not spread far: then whatever hangs together
+// through limiting links joins at once, and at last everything connected.
+constexpr int kSmallRounds = 2, kRounds = 8;
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 }  // namespace
 
-LinkId MaxMin::add_link(double capacity) {
-  links_.emplace_back().capacity = capacity;
-  return static_cast<LinkId>(links_.size() - 1);
-}
-
-void MaxMin::set_capacity(LinkId link, double capacity) {
-  Link& changed = links_[link];
-  if (changed.capacity == capacity) return;
-  changed.capacity = capacity;
-  if (changed.is_dirty || changed.members.empty()) return;
-  changed.is_dirty = true;
-  dirty_links_.push_back(link);
-}
-
-MaxMin::FlowSlot MaxMin::add_flow(std::span<const LinkId> route) {
-  STEPCAST_ASSERT(!route.empty(), "the network answers flows without links by itself");
-  FlowSlot slot;
-  if (free_flows_.empty()) {
-    slot = static_cast<FlowSlot>(flows_.size());
-    flows_.emplace_back();
-  } else {
-    slot = free_flows_.back();
-    free_flows_.pop_back();
-  }
-  Flow& flow = flows_[slot];
-  flow.is_live = flow.is_new = true;
-  flow.rate = 0;
-  flow.bottleneck = kNoLink;
-  flow.hops.clear();
-  for (const LinkId link : route) {
-    auto& members = links_[link].members;
-    members.push_back({slot, static_cast<std::uint32_t>(flow.hops.size())});
-    flow.hops.push_back({link, static_cast<std::uint32_t>(members.size() - 1)});
-  }
-  new_flows_.push_back(slot);
-  return slot;
-}
-
-void MaxMin::remove_flow(FlowSlot slot) {
-  Flow& flow = flows_[slot];
-  STEPCAST_ASSERT(flow.is_live, "a flow is removed once");
-  set_bottleneck(flow, kNoLink);
-  for (const Hop& hop : flow.hops) {
-    Link& link = links_[hop.link];
-    const Member last = link.members.back();
-    link.members[hop.place] = last;
-    flows_[last.flow].hops[last.hop].place = hop.place;
-    link.members.pop_back();
-    // Freed room matters only to flows that this link limits.
-    if (link.bottleneck_of > 0 && !link.is_dirty) {
-      link.is_dirty = true;
-      dirty_links_.push_back(hop.link);
-    }
-  }
-  flow.is_live = false;
-  if (flow.is_new) std::erase(new_flows_, slot);
-  flow.is_new = false;
-  flow.rate = 0;
-  free_flows_.push_back(slot);
-}
-
 void MaxMin::set_bottleneck(Flow& flow, LinkId link) {
+  if (flow.bottleneck == link) return;
   if (flow.bottleneck != kNoLink) --links_[flow.bottleneck].bottleneck_of;
   flow.bottleneck = link;
   if (link != kNoLink) ++links_[link].bottleneck_of;
@@ -83,109 +26,141 @@ void MaxMin::set_bottleneck(Flow& flow, LinkId link) {
 
 void MaxMin::include(FlowSlot slot) {
   Flow& flow = flows_[slot];
-  if (flow.member_epoch == epoch_) return;
-  flow.member_epoch = epoch_;
+  if (flow.affected_epoch == epoch_) return;
+  flow.affected_epoch = epoch_;
   affected_.push_back(slot);
 }
 
-void MaxMin::expand(LinkId index) {
-  Link& link = links_[index];
-  if (link.expanded_epoch == epoch_) return;
-  link.expanded_epoch = epoch_;
-  for (const Member& member : link.members) include(member.flow);
+void MaxMin::include_limited_by(LinkId link) {
+  if (links_[link].bottleneck_of == 0) return;
+  for (const Member& member : members_[link])
+    if (flows_[member.flow].bottleneck == link) include(member.flow);
 }
 
-void MaxMin::close_over_bottlenecks() {
-  for (; closed_ < affected_.size(); ++closed_) {
-    for (const Hop& hop : flows_[affected_[closed_]].hops) {
+void MaxMin::include_all_connected() {
+  for (std::size_t i = 0; i < affected_.size(); ++i)
+    for (const Hop& hop : shared_hops_of(affected_[i]))
+      for (const Member& member : members_[hop.link]) include(member.flow);
+}
+
+// With `with_limited`, also takes in everybody limited by those links, and so on.
+void MaxMin::gather_constraints(bool with_limited) {
+  for (; gathered_ < affected_.size(); ++gathered_) {
+    for (const Hop& hop : shared_hops_of(affected_[gathered_])) {
       Link& link = links_[hop.link];
       if (link.constraint_epoch != epoch_) {
         link.constraint_epoch = epoch_;
+        link.affected = 0;
+        link.base = link.capacity;
+        for (const Member& member : members_[hop.link]) link.base -= flows_[member.flow].rate;
         constraints_.push_back(hop.link);
+        if (with_limited) include_limited_by(hop.link);
       }
-      if (link.bottleneck_of > 0) expand(hop.link);
+      ++link.affected;
+      link.base += flows_[affected_[gathered_]].rate;
     }
   }
 }
 
-void MaxMin::freeze_flows_of(LinkId index, double share) {
-  bool froze = false;
-  for (const Member& member : links_[index].members) {
-    Flow& flow = flows_[member.flow];
-    if (flow.member_epoch != epoch_ || flow.frozen_round == round_) continue;
-    flow.frozen_round = round_;
-    flow.new_rate = share;
-    set_bottleneck(flow, index);
-    froze = true;
-    for (const Hop& hop : flow.hops) {
-      Link& crossed = links_[hop.link];
-      crossed.room -= share;
-      --crossed.unfrozen;
-    }
+void MaxMin::freeze(FlowSlot slot, double rate, LinkId bottleneck) {
+  Flow& flow = flows_[slot];
+  flow.frozen_round = round_;
+  flow.new_rate = rate;
+  ++frozen_;
+  set_bottleneck(flow, bottleneck);
+  for (const Hop& hop : shared_hops_of(slot)) {
+    Link& crossed = links_[hop.link];
+    crossed.room -= rate;
+    crossed.fastest = std::max(crossed.fastest, rate);
+    --crossed.unfrozen;
   }
-  if (froze) limiting_.emplace_back(index, share);
+}
+
+// No link offers less than `share`, so a flow bounded below it runs at its bound.
+bool MaxMin::freeze_bounded_flows_of(LinkId index, double share) {
+  bool found = false;
+  for (const Member& member : members_[index]) {
+    const Flow& flow = flows_[member.flow];
+    if (flow.bound >= share || flow.affected_epoch != epoch_ || flow.frozen_round == round_) continue;
+    freeze(member.flow, flow.bound, flow.bound_link);
+    found = true;
+  }
+  return found;
+}
+
+void MaxMin::freeze_flows_of(LinkId index, double share) {
+  links_[index].share = share;
+  for (const Member& member : members_[index]) {
+    const Flow& flow = flows_[member.flow];
+    if (flow.affected_epoch == epoch_ && flow.frozen_round != round_) freeze(member.flow, share, index);
+  }
 }
 
 // Progressive filling: the link with the smallest fair share freezes its flows at that share. Freezing at the smallest
 // share never lowers another link's, so the heap holds lower bounds that are renewed when they come up.
 void MaxMin::fill() {
   ++round_;
-  limiting_.clear();
+  frozen_ = 0;
   heap_.clear();
   for (const LinkId index : constraints_) {
     Link& link = links_[index];
-    link.room = link.capacity;
-    link.unfrozen = 0;
-    for (const Member& member : link.members) {
-      const Flow& flow = flows_[member.flow];
-      if (flow.member_epoch == epoch_) ++link.unfrozen;
-      else link.room -= flow.rate;
-    }
+    link.room = link.affected < members_[index].size() ? link.base : link.capacity;
+    link.unfrozen = link.affected;
+    link.fastest = 0;
+    link.share = kUnbounded;
     heap_.emplace_back(std::max(0.0, link.room) / link.unfrozen, index);
   }
+  for (const FlowSlot slot : affected_)
+    if (flows_[slot].shared_hops == 0) freeze(slot, flows_[slot].bound, flows_[slot].bound_link);
   std::make_heap(heap_.begin(), heap_.end(), std::greater<>{});
-  while (!heap_.empty()) {
-    const auto [bound, index] = heap_.front();
+  while (frozen_ < affected_.size()) {
+    const auto [known, index] = heap_.front();
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
-    Link& link = links_[index];
-    if (link.unfrozen == 0) {
+    const Link& link = links_[index];
+    const auto share = [&link] { return std::max(0.0, link.room) / link.unfrozen; };
+    const bool is_current = link.unfrozen > 0 && share() <= known * (1 + kRelativeNoise);
+    if (is_current && !freeze_bounded_flows_of(index, share())) {
       heap_.pop_back();
-      continue;
-    }
-    const double share = std::max(0.0, link.room) / link.unfrozen;
-    if (share > bound * (1 + kRelativeNoise)) {
-      heap_.back().first = share;
+      freeze_flows_of(index, share());
+    } else if (link.unfrozen > 0) {
+      heap_.back().first = share();
       std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
-      continue;
+    } else {
+      heap_.pop_back();
     }
-    heap_.pop_back();
-    freeze_flows_of(index, share);
   }
 }
 
-// A link that limits a re-filled flow must not carry a faster outside flow.
-bool MaxMin::expand_violated() {
-  bool found = false;
-  for (const auto& [index, share] : limiting_) {
-    Link& link = links_[index];
-    if (link.expanded_epoch == epoch_) continue;
-    for (const Member& member : link.members) {
+bool MaxMin::include_doubtful() {
+  const std::size_t before = affected_.size();
+  for (const LinkId index : constraints_) {
+    const Link& link = links_[index];
+    if (link.affected == members_[index].size()) continue;
+    const bool has_room = link.room > kRelativeNoise * link.capacity;
+    for (const Member& member : members_[index]) {
       const Flow& flow = flows_[member.flow];
-      if (flow.member_epoch == epoch_ || flow.rate <= share * (1 + kRelativeNoise)) continue;
-      expand(index);
-      found = true;
-      break;
+      if (flow.affected_epoch == epoch_) continue;
+      const bool has_lost_bottleneck = flow.bottleneck == index && (has_room || link.fastest > flow.rate * (1 + kRelativeNoise));
+      if (has_lost_bottleneck || flow.rate > link.share * (1 + kRelativeNoise)) include(member.flow);
     }
   }
-  return found;
+  return affected_.size() > before;
 }
 
 void MaxMin::fill_without_sharing() {
   for (const FlowSlot slot : affected_) {
     Flow& flow = flows_[slot];
-    flow.new_rate = links_[flow.hops.front().link].capacity;
-    for (const Hop& hop : flow.hops) flow.new_rate = std::min(flow.new_rate, links_[hop.link].capacity);
+    flow.new_rate = kUnbounded;
+    for (const Hop& hop : hops_of(slot)) flow.new_rate = std::min(flow.new_rate, links_[hop.link].capacity);
   }
+}
+
+void MaxMin::collect(FlowSlot slot) {
+  Flow& flow = flows_[slot];
+  const double moved = flow.new_rate - flow.rate, noise = kRelativeNoise * flow.rate;
+  if (moved == 0 || (moved > -noise && moved < noise)) return;
+  changes_.push_back({slot, flow.rate});
+  flow.rate = flow.new_rate;
 }
 
 std::span<const MaxMin::Change> MaxMin::solve() {
@@ -194,37 +169,31 @@ std::span<const MaxMin::Change> MaxMin::solve() {
   ++epoch_;
   affected_.clear();
   constraints_.clear();
-  closed_ = 0;
-  for (const LinkId link : dirty_links_) {
-    links_[link].is_dirty = false;
-    expand(link);
-  }
+  gathered_ = 0;
   for (const FlowSlot flow : new_flows_) {
     flows_[flow].is_new = false;
     include(flow);
+    for (const Hop& hop : shared_hops_of(flow)) include_limited_by(hop.link);
   }
-  dirty_links_.clear();
+  for (const LinkId link : dirty_links_) {
+    links_[link].is_dirty = false;
+    include_limited_by(link);
+  }
+  for (const LinkId link : changed_links_)
+    for (const Member& member : members_[link]) include(member.flow);
   new_flows_.clear();
-  if (sharing_ == Sharing::none) fill_without_sharing();
-  for (int round = 0; sharing_ == Sharing::max_min; ++round) {
-    close_over_bottlenecks();
-    if (round == kIncrementalRounds) {
-      for (std::size_t i = 0; i < affected_.size(); ++i) {
-        for (const Hop& hop : flows_[affected_[i]].hops) expand(hop.link);
-      }
-      close_over_bottlenecks();
+  dirty_links_.clear();
+  changed_links_.clear();
+  if (sharing_ == Sharing::none) {
+    fill_without_sharing();
+  } else {
+    for (int round = 0; round == 0 || include_doubtful(); ++round) {
+      if (round == kRounds) include_all_connected();
+      gather_constraints(round >= kSmallRounds);
+      fill();
     }
-    fill();
-    if (!expand_violated()) break;
   }
-  for (const FlowSlot slot : affected_) {
-    Flow& flow = flows_[slot];
-    const double moved = flow.new_rate - flow.rate;
-    if (moved > -kRelativeNoise * flow.rate && moved < kRelativeNoise * flow.rate) continue;
-    if (moved == 0) continue;
-    changes_.push_back({slot, flow.rate});
-    flow.rate = flow.new_rate;
-  }
+  for (const FlowSlot slot : affected_) collect(slot);
   return changes_;
 }
 }  // namespace stepcast

@@ -25,7 +25,7 @@ using namespace stepcast;
 struct Row {
   int nodes = 1024;
   double oversubscription = 1;
-  bool random_placement = false;
+  bool random_placement = false, is_adaptive = false;
   EngineKind engine = EngineKind::simgrid;
 };
 
@@ -43,6 +43,7 @@ tests::PipelineShape shape_of(const Row& row) {
   shape.straggler_sigma = 0.05;
   shape.oversubscription = row.oversubscription;
   shape.random_placement = row.random_placement;
+  shape.is_adaptive = row.is_adaptive;
   return shape;
 }
 
@@ -59,8 +60,8 @@ std::string measured(const Row& row) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const double user = static_cast<double>(usage.ru_utime.tv_sec) + 1e-6 * static_cast<double>(usage.ru_utime.tv_usec);
-  return fmt::format("| {} | {} | {} | {}:1 | {} | {:.2f} | {:.2f} | {:.2f} | {} | {:.0f} | {:.6f} |", 8 * row.nodes, row.nodes,
-                     row.random_placement ? "random" : "contiguous", row.oversubscription, text_of(row.engine), built,
+  return fmt::format("| {} | {} | {}:1 | {} | {} | {:.2f} | {:.2f} | {:.2f} | {} | {:.0f} | {:.6f} |", 8 * row.nodes,
+                     row.random_placement ? "random" : "contiguous", row.oversubscription, row.is_adaptive ? "adaptive" : "hashed", text_of(row.engine), built,
                      seconds_since(start), user, outcome.events, static_cast<double>(usage.ru_maxrss) / 1024, outcome.step_s);
 }
 
@@ -83,25 +84,25 @@ int main(int argc, char** argv) {
   std::vector<int> sizes{64, 256, 1024, 2048, 8192, 12504};
   std::vector<std::string> engines{"native", "simgrid"};
   double oversubscription = 0;
-  bool is_random = false, is_here = false;
+  bool is_random = false, is_adaptive = false, is_here = false;
   app.add_option("--nodes", sizes, "nodes of 8 GPUs, multiples of 8")->capture_default_str();
   app.add_option("--engine", engines, "simgrid, native, analytic")->capture_default_str();
-  app.add_option("--oversubscription", oversubscription, "only this ratio; otherwise 1 contiguous and 4 random");
+  app.add_option("--oversubscription", oversubscription, "one case of this ratio in place of the table's three");
   app.add_flag("--random", is_random, "random placement, with --oversubscription");
+  app.add_flag("--adaptive", is_adaptive, "adaptive routing, with --oversubscription");
   app.add_flag("--here", is_here, "run in this process, for profilers");
   CLI11_PARSE(app, argc, argv);
 
-  std::puts("| GPUs | nodes | placement | taper | engine | build s | wall s | user s | events | peak MiB | step s |");
+  std::vector<Row> cases{{.oversubscription = 1}, {.oversubscription = 4, .random_placement = true},
+                         {.oversubscription = 4, .random_placement = true, .is_adaptive = true}};
+  if (oversubscription > 0) cases = {{.oversubscription = oversubscription, .random_placement = is_random, .is_adaptive = is_adaptive}};
+  std::puts("| GPUs | placement | taper | routing | engine | build s | wall s | user s | events | peak MiB | step s |");
   std::puts("|---|---|---|---|---|---|---|---|---|---|---|");
   for (const int nodes : sizes) {
-    for (const bool is_contended : {false, true}) {
+    for (Row row : cases) {
       for (const std::string& engine : engines) {
-        Row row{nodes, is_contended ? 4.0 : 1.0, is_contended, enum_from_text<EngineKind>(engine).value()};
-        if (oversubscription > 0) {
-          if (is_contended) continue;
-          row.oversubscription = oversubscription;
-          row.random_placement = is_random;
-        }
+        row.nodes = nodes;
+        row.engine = enum_from_text<EngineKind>(engine).value();
         if (is_here) std::puts(measured(row).c_str());
         else if (in_child(row) != 0) std::puts("| failed |");
       }

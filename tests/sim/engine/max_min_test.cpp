@@ -44,7 +44,7 @@ std::map<std::size_t, double> filled_from_zero(const std::vector<double>& capaci
 }  // namespace
 
 TEST_CASE("incremental rates equal filling from zero after any change", "[network]") {
-  const std::uint64_t seed = GENERATE(1, 2, 3, 4, 5, 6, 7, 8);
+  const std::uint64_t seed = GENERATE(range(1, 25));
   CAPTURE(seed);
   std::uint64_t counter = 0;
   const auto draw = [&](std::uint64_t below) { return mixed_bits(seed, ++counter) % below; };
