@@ -41,15 +41,13 @@ Json breakdown_json(const Breakdown& breakdown) {
   return out;
 }
 
-/// FLOP that all ranks execute in one step, recomputation included.
-double hardware_flops(const Scenario& s, const ModelWork& work) {
+/// FLOP that all ranks of one step spend on recomputation. HFU adds them to the model's FLOPs
+/// (Korthikanti 2022, section 6.3; PaLM, appendix B): it equals MFU where nothing is recomputed.
+double recompute_flops(const Scenario& s, const ModelWork& work) {
   const auto flops_of = [&](const std::vector<int>& kinds) {
     double flops = 0;
-    for (const int kind : kinds) {
-      const LayerWork& layer = work.kinds[static_cast<std::size_t>(kind)];
-      for (const auto* ops : {&layer.forward, &layer.recompute, &layer.backward})
-        for (const Op& op : *ops) flops += op.flops.value;
-    }
+    for (const int kind : kinds)
+      for (const Op& op : work.kinds[static_cast<std::size_t>(kind)].recompute) flops += op.flops.value;
     return flops;
   };
   const double per_rank = flops_of(work.before) + flops_of(work.blocks) + flops_of(work.after);
@@ -142,7 +140,9 @@ Json report_json(const Scenario& s, const Profile& profile, const Forecast& fore
   report["samples_per_s"] = batch / time.p50;
   const double model_flops = forecast.work.model_flops_per_sample.value * batch;
   report["model_flops_utilization"] = peak > 0 ? Json(model_flops / (time.p50 * peak)) : Json(nullptr);
-  report["hardware_flops_utilization"] = peak > 0 ? Json(hardware_flops(s, forecast.work) / (time.p50 * peak)) : Json(nullptr);
+  const double executed_flops = model_flops + recompute_flops(s, forecast.work);
+  report["hardware_flops_utilization"] =
+      peak > 0 ? Json(executed_flops / (time.p50 * peak)) : Json(nullptr);
   report["model_TFLOP_per_s_per_gpu"] = model_flops / time.p50 / s.parallel.world() / 1e12;
   report["host_bound_share"] = forecast.host_bound_share;
   report["memory_GiB"] = memory_json(s, forecast.memory, fits);
