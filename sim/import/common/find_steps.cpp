@@ -38,7 +38,8 @@ bool take_repeating(RankTrace& trace) {
   for (const TraceEvent& e : trace.events) {
     if (e.kind != EventKind::annotation) continue;
     const std::string& name = trace.names.text_of(e.name);
-    if (name.find("nccl:") != std::string::npos || name.find("gloo:") != std::string::npos) continue;
+    // Operators (aten::mm) and collectives repeat too, but not once a step.
+    if (name.find("::") != std::string::npos || name.find("nccl:") != std::string::npos || name.find("gloo:") != std::string::npos) continue;
     auto& c = candidates[{e.name, e.track}];
     c.name = name;
     c.ranges.emplace_back(e.start, e.end());

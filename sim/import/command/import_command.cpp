@@ -1,0 +1,122 @@
+#include "sim/import/command/import_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "sim/core/result.hpp"
+#include "sim/import/command/load.hpp"
+#include "sim/import/common/byte_source.hpp"
+#include "sim/import/common/step_accounting.hpp"
+#include "sim/import/common/trace_timeline.hpp"
+#include "sim/import/replay/diagnosis.hpp"
+#include "sim/import/replay/replay.hpp"
+#include "sim/io/files.hpp"
+#include "sim/io/json.hpp"
+#include "sim/timeline/chrome_trace.hpp"
+
+namespace stepcast {
+namespace {
+struct ImportArguments {
+  std::vector<std::string> words, outputs;
+  bool is_json = false, allow_partial = false;
+  int ranks = 0, nodes = 0;
+};
+
+Json json_of(const StepAccount& a) {
+  return {{"step", a.number}, {"period_s", a.period.value}, {"kernel_span_s", a.kernel_span.value}, {"compute_s", a.compute.value}, {"communication_s", a.communication.value},
+          {"exposed_communication_s", a.exposed_communication.value}, {"copies_s", a.copies.value}, {"gpu_idle_s", a.device_idle.value}, {"kernels", a.kernels}, {"collectives", a.collectives}};
+}
+Json json_of(const Loaded& loaded) {
+  Json out{{"traces", Json::array()}, {"workloads", Json::array()}, {"curves", Json::array()}, {"findings", Json::array()}, {"diagnosis", Json::array()}, {"anomalies", loaded.anomalies.json()}};
+  for (const RankTrace& t : loaded.traces) {
+    Json steps = Json::array();
+    for (const StepAccount& a : accounts_of(t)) steps.push_back(json_of(a));
+    out["traces"].push_back({{"file", t.file}, {"format", t.format}, {"rank", t.rank}, {"world", t.world}, {"entries_read", t.entries_read}, {"entries_lost", t.entries_lost},
+                             {"step_source", t.step_source}, {"steps", steps}, {"anomalies", t.anomalies.json()}});
+  }
+  for (const Workload& w : loaded.workloads) out["workloads"].push_back({{"origin", w.origin}, {"ranks", w.ranks.size()}, {"ops", w.op_count()}, {"steps", w.steps.size()}, {"notes", w.notes}});
+  if (loaded.collectives) {
+    for (const auto& c : loaded.collectives->curves) {
+      Json points = Json::array();
+      for (const auto& [size, time] : c.points) points.push_back({size.value, time.value});
+      out["curves"].push_back({{"system", c.system}, {"collective", text_of(c.collective)}, {"nodes", c.nodes}, {"ranks", c.ranks}, {"is_suspect", c.is_suspect}, {"points_bytes_seconds", points}});
+    }
+    for (const auto& f : loaded.collectives->findings) out["findings"].push_back({{"name", f.name}, {"severity", text_of(f.severity)}, {"text", f.text}, {"file", f.file}});
+    for (const auto& a : loaded.collectives->anomalies.json()) out["anomalies"].push_back(a);
+  }
+  for (const DiagnosisLine& l : diagnosis_of(loaded.traces)) out["diagnosis"].push_back({{"topic", l.topic}, {"severity", text_of(l.severity)}, {"text", l.text}, {"where", l.where}});
+  return out;
+}
+std::string report_of(const Loaded& loaded) {
+  std::string out;
+  Anomalies all = loaded.anomalies;
+  for (const RankTrace& t : loaded.traces) {
+    out += fmt::format("{}: {} rank {} of {}, {} entries read, {} lost, {} steps ({})\n", t.file, t.format, t.rank, t.world, t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
+    if (loaded.traces.size() <= 16) out += text_of(accounts_of(t));
+    all.add(t.anomalies);
+  }
+  for (const Workload& w : loaded.workloads) {
+    out += fmt::format("workload from {}: {} ranks, {} ops, {} steps\n", w.origin, w.ranks.size(), w.op_count(), w.steps.size());
+    for (const auto& note : w.notes) out += "  " + note + "\n";
+  }
+  if (loaded.collectives) out += nccl_tests::report_text(*loaded.collectives);
+  if (const auto lines = diagnosis_of(loaded.traces); !lines.empty()) out += "\nDiagnosis:\n" + text_of(lines);
+  if (!all.empty()) out += "\nOdd things met:\n" + all.text();
+  return out;
+}
+
+void write_output(const std::string& path, const Loaded& loaded, Anomalies& anomalies) {
+  if (path.find(".workload.json") != std::string::npos) {
+    write_workload(workload_from(loaded, anomalies), path);
+  } else if (path.ends_with(".profile.json")) {
+    if (!loaded.collectives) throw InputError(Problem{path, "", "a profile part comes from nccl-tests logs, and none was given", ""});
+    const Json part{{"name", "imported"}, {"collectives", json_of(nccl_tests::profile_of(loaded.collectives->curves))}};
+    write_file(path, part.dump(1) + "\n");
+  } else if (path.ends_with(".csv")) {
+    if (!loaded.collectives) throw InputError(Problem{path, "", "a table of curves comes from nccl-tests logs, and none was given", ""});
+    std::string csv = "system,collective,nodes,ranks,size_bytes,time_us,is_suspect\n";
+    for (const auto& c : loaded.collectives->curves)
+      for (const auto& [size, time] : c.points) csv += fmt::format("{},{},{},{},{},{:.4f},{}\n", c.system, text_of(c.collective), c.nodes, c.ranks, size.value, time.value * 1e6, c.is_suspect ? 1 : 0);
+    write_file(path, csv);
+  } else if (path.ends_with(".json") || path.ends_with(".json.gz")) {
+    if (!loaded.traces.empty()) write_chrome_trace(timeline_of(loaded.traces), path);
+    else write_chrome_trace(*replay(workload_from(loaded, anomalies), {.record_timeline = true}).timeline, path);
+  } else {
+    throw InputError(Problem{path, "", "the name does not say what to write", "end it in .workload.json.zst, .profile.json, .csv or .json.gz (a trace)"});
+  }
+}
+
+int run(ImportArguments arguments) {
+  LoadOptions options{.allow_partial = arguments.allow_partial, .ranks = arguments.ranks, .nodes = arguments.nodes};
+  if (arguments.words.size() > 1 && kind_named(arguments.words.front()) != ImportKind::unknown) {
+    options.kind = kind_named(arguments.words.front());
+    arguments.words.erase(arguments.words.begin());
+  }
+  const InputFiles files(arguments.words);
+  const Loaded loaded = load(files, options, arguments.words.size() == files.paths().size());
+  Anomalies while_writing;
+  for (const std::string& path : arguments.outputs) write_output(path, loaded, while_writing);
+  if (arguments.is_json) fmt::print("{}\n", json_of(loaded).dump(2, ' ', false, Json::error_handler_t::replace));
+  else {
+    fmt::print("{}", report_of(loaded));
+    for (const std::string& path : arguments.outputs) fmt::print("wrote {}\n", path);
+    fmt::print("{}", while_writing.text());
+  }
+  return 0;
+}
+}  // namespace
+
+void add_import_command(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<ImportArguments>();
+  CLI::App& command = *app.add_subcommand("import", "other people's measurements into a profile, a trace or a workload");
+  command.add_option("files", arguments->words, "[" + joined(kind_names(), "|") + "] then files, folders or tar archives; the kind is found by content when left out")->required()->type_name("[KIND] FILE...");
+  command.add_option("-o,--output", arguments->outputs, "what to write, by name: .workload.json.zst, .profile.json (collective curves), .csv (curves), .json.gz (Chrome trace); repeatable")->type_name("FILE")->type_size(1)->allow_extra_args(false)->expected(1)->take_all();
+  command.add_flag("--partial", arguments->allow_partial, "take what a file that breaks off holds");
+  command.add_option("--ranks", arguments->ranks, "ranks of nccl-tests logs without rank lines")->check(CLI::Range(1, 10'000'000))->type_name("N");
+  command.add_option("--nodes", arguments->nodes, "nodes of such logs [1]")->check(CLI::Range(1, 1'000'000))->type_name("N");
+  command.add_flag("--json", arguments->is_json, "print one JSON document and nothing else");
+  command.callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+}  // namespace stepcast

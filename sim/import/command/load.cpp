@@ -1,0 +1,67 @@
+#include "sim/import/command/load.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "sim/core/result.hpp"
+#include "sim/import/chakra/chakra.hpp"
+#include "sim/import/common/collective_match.hpp"
+#include "sim/import/goal/goal.hpp"
+#include "sim/import/kineto/kineto.hpp"
+#include "sim/import/nsys/nsys.hpp"
+#include "sim/import/replay/trace_workload.hpp"
+#include "sim/import/straggler/straggler_table.hpp"
+
+namespace stepcast {
+Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single) {
+  std::map<ImportKind, std::vector<std::string>> by_kind;
+  Loaded loaded;
+  for (const std::string& path : files.paths()) {
+    const ImportKind kind = options.kind != ImportKind::unknown ? options.kind : kind_of(path);
+    if (kind != ImportKind::unknown) {
+      by_kind[kind].push_back(path);
+      continue;
+    }
+    const std::string hint = "known are " + joined(kind_names()) + "; name the kind in front if you are sure";
+    if (is_single) throw InputError(Problem{path, "", "is none of the formats that can be imported", hint});
+    loaded.anomalies.add("file_of_no_known_kind", Severity::warning, "files of a folder or archive that are no trace, log or workload are passed over", path);
+  }
+  if (by_kind.empty()) throw InputError(Problem{files.paths().empty() ? "" : files.paths().front(), "", "nothing here can be imported", "known are " + joined(kind_names())});
+  for (const auto& [kind, paths] : by_kind) {
+    switch (kind) {
+      case ImportKind::nccl_tests: loaded.collectives = nccl_tests::import_logs(paths, {.ranks = options.ranks, .nodes = options.nodes}); break;
+      case ImportKind::chakra: loaded.workloads.push_back(chakra::read_traces(paths, loaded.anomalies)); break;
+      case ImportKind::kineto:
+        for (const auto& path : paths) loaded.traces.push_back(kineto::read_trace(path, {.allow_partial = options.allow_partial}));
+        break;
+      case ImportKind::nsys:
+        for (const auto& path : paths)
+          for (RankTrace& trace : nsys::read_export(path)) loaded.traces.push_back(std::move(trace));
+        break;
+      case ImportKind::goal:
+        for (const auto& path : paths) loaded.workloads.push_back(goal::read_schedule(path, loaded.anomalies));
+        break;
+      case ImportKind::straggler_table:
+        for (const auto& path : paths) loaded.workloads.push_back(straggler::read_table(path, loaded.anomalies));
+        break;
+      case ImportKind::workload:
+        for (const auto& path : paths) loaded.workloads.push_back(read_workload(path).value_or_throw());
+        break;
+      case ImportKind::unknown: break;
+    }
+  }
+  align_clocks(loaded.traces, loaded.anomalies);
+  return loaded;
+}
+
+Workload workload_from(const Loaded& loaded, Anomalies& anomalies) {
+  if (loaded.workloads.size() == 1 && loaded.traces.empty()) return loaded.workloads.front();
+  if (loaded.workloads.empty() && !loaded.traces.empty()) {
+    Workload w = workload_of(loaded.traces, anomalies);
+    if (w.ranks.empty()) throw InputError(Problem{loaded.traces.front().file, "", "holds no step to replay", ""});
+    return w;
+  }
+  throw InputError(Problem{"command line", "", loaded.workloads.empty() ? "holds nothing that can be replayed" : "holds several jobs; a workload is one", "give the files of one job"});
+}
+}  // namespace stepcast
