@@ -10,6 +10,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/core/assert.hpp"
 #include "sim/core/result.hpp"
+#include "sim/import/command/import_command.hpp"
 #include "sim/report/report.hpp"
 #include "sim/validate/validate_command.hpp"
 
@@ -68,6 +69,8 @@ int parse_and_run(const std::vector<std::string>& arguments) {
   add_list_command(app, exit_code);
   add_compare_command(app, exit_code);
   add_validate_command(app, exit_code);
+  add_import_command(app, exit_code);
+  add_replay_command(app, exit_code);
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {
     const auto known = command_names(app);

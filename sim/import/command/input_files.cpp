@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -95,7 +96,6 @@ void InputFiles::unpack(const std::string& path) {
 
 ImportKind kind_of(const std::string& path) {
   const std::string head = head_of(path);
-  if (head.empty()) throw InputError(Problem{path, "", "is empty", ""});
   if (nsys::sniff(head)) return ImportKind::nsys;
   if (sniff_workload(head)) return ImportKind::workload;
   if (kineto::sniff(head)) return ImportKind::kineto;

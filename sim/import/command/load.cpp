@@ -6,6 +6,7 @@
 
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
+#include "sim/import/common/byte_source.hpp"
 #include "sim/import/common/collective_match.hpp"
 #include "sim/import/goal/goal.hpp"
 #include "sim/import/kineto/kineto.hpp"
@@ -24,6 +25,7 @@ Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single)
       continue;
     }
     const std::string hint = "known are " + joined(kind_names()) + "; name the kind in front if you are sure";
+    if (is_single && head_of(path, 1).empty()) throw InputError(Problem{path, "", "is empty", ""});
     if (is_single) throw InputError(Problem{path, "", "is none of the formats that can be imported", hint});
     loaded.anomalies.add("file_of_no_known_kind", Severity::warning, "files of a folder or archive that are no trace, log or workload are passed over", path);
   }
