@@ -168,6 +168,7 @@ Workload read_traces(std::span<const std::string> paths, Anomalies& anomalies) {
   Workload w;
   w.origin = "chakra";
   w.rule = StepRule::span;
+  w.messages = MessageRule::eager;
   w.steps.push_back({0, 0});
   w.notes.push_back("Chakra traces hold no transfer times: 5 us + bytes / 50 GB/s until a network is given");
   std::map<std::string, std::int32_t> groups;

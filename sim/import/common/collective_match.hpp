@@ -1,7 +1,9 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "sim/import/common/rank_trace.hpp"
@@ -26,12 +28,22 @@ struct MatchedCollective {
   Seconds spread;                // last arrival - first arrival
 };
 
-/// Matches by group, step number, kind and order within the step. Ranks whose order of kinds differs are counted and left out.
+/// One communication event with what it is matched by.
+struct CommunicationEvent { std::uint32_t event = 0; std::int64_t bytes = 0; Nanoseconds start = 0, end = 0; };
+/// Group with its members, step number (0 where steps are inferred: two ranks may cut differently), kind.
+/// Kinds stand apart: several streams or communicators may interleave differently on each rank.
+using MatchKey = std::tuple<std::string, std::int64_t, int>;
+std::map<MatchKey, std::vector<CommunicationEvent>> communication_of(const RankTrace& trace, bool are_steps_shared);
+/// Name under which a call's group is told from others of the same name ("2" = my tensor-parallel group): the members say it.
+std::string group_key(const RankTrace& trace, const CollectiveCall& call);
+
+/// Matches by group, step number and kind. Within these by order where every rank lists the same sequence and each pair overlaps in
+/// time; otherwise (a thinned or cut trace) by the moment at which all members end. What meets nobody is counted.
 std::vector<MatchedCollective> match_collectives(std::span<const RankTrace> traces, Anomalies& anomalies);
 
 struct ClockOffset { int rank = 0; Nanoseconds offset = 0, residual = 0; int matches = 0; bool is_applied = false; };
-/// Clocks from the ends of matched collectives, which all members see at the same moment: offset = median difference to the first
-/// trace, residual = median deviation from it. Shifts a trace only when its offset stands clear of the residual; ranks on one host
-/// share a clock and stay untouched.
+/// Clocks from the ends of collectives, which all members see at the same moment. The offset of a trace to those already placed is the
+/// difference of ends that most pairs of like collectives (group, kind, bytes) agree on; residual = median deviation from it. No
+/// difference at all wins where it explains nearly as many pairs: ranks on one host share a clock and stay untouched.
 std::vector<ClockOffset> align_clocks(std::vector<RankTrace>& traces, Anomalies& anomalies);
 }  // namespace stepcast

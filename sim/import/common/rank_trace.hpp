@@ -85,6 +85,8 @@ struct CollectiveCall {
   std::string dtype, group, group_description;
   int group_size = 0;                    // 0 = not stated
   std::vector<int> ranks;                // members where stated
+  int peer = -1;                         // send: to whom, receive: from whom, as a global rank; -1 = no message or not stated
+  bool is_send = false;
   CollectiveSource source = CollectiveSource::unknown;
 };
 

@@ -17,17 +17,21 @@ GroupKind group_kind_of(const CollectiveCall& call) {
   return GroupKind::dp;
 }
 
-namespace {
-Category category_of(const RankTrace& trace, const TraceEvent& e) {
-  if (e.kind == EventKind::kernel) return Category::compute;
-  if (e.kind != EventKind::collective || e.collective == kNone) return Category::other;
-  switch (group_kind_of(trace.collectives[e.collective])) {
+Category exposed_category(GroupKind kind) {
+  switch (kind) {
     case GroupKind::tp: return Category::exposed_tp;
     case GroupKind::pp: return Category::exposed_pp;
     case GroupKind::ep: return Category::exposed_ep;
     case GroupKind::cp: return Category::exposed_cp;
     default: return Category::exposed_dp;
   }
+}
+
+namespace {
+Category category_of(const RankTrace& trace, const TraceEvent& e) {
+  if (e.kind == EventKind::kernel) return Category::compute;
+  if (e.kind != EventKind::collective || e.collective == kNone) return Category::other;
+  return exposed_category(group_kind_of(trace.collectives[e.collective]));
 }
 }  // namespace
 

@@ -37,6 +37,7 @@ class Reader {
   Reader(const std::string& path, Anomalies& anomalies) : path_(path), anomalies_(anomalies) {
     w_.origin = "goal";
     w_.rule = StepRule::span;
+    w_.messages = MessageRule::eager;
     w_.steps.push_back({0, 0});
     w_.notes.push_back("a GOAL file holds no transfer times: 3.7 us + 0.04 ns a byte (ATLAHS, 200 Gb/s) until a network is given");
   }

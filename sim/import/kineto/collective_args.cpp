@@ -80,6 +80,13 @@ std::optional<CollectiveCall> call_from_metadata(std::string_view args) {
   call.bytes = nccl_tests_bytes(call.collective, integer_in(value_of(args, "In msg nelems")), integer_in(value_of(args, "Out msg nelems")),
                                 element_bytes(call.dtype), call.group_size);
   call.source = CollectiveSource::metadata;
+  if (call.collective == Collective::send_recv) {  // PyTorch 2.5 and later name the other end of a message by its global rank
+    const std::string_view to = value_of(args, "Dst Rank"), from = value_of(args, "Src Rank");
+    call.is_send = name == "send" || (from.empty() && !to.empty());
+    const std::string_view other = call.is_send ? to : from;
+    const std::int64_t peer = other.empty() ? -1 : integer_in(other);
+    if (peer >= 0 && peer < 100'000'000) call.peer = static_cast<int>(peer);
+  }
   return call;
 }
 

@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "sim/core/assert.hpp"
+#include "sim/import/common/intervals.hpp"
+#include "sim/import/common/trace_timeline.hpp"
 
 namespace stepcast {
 namespace {
@@ -29,8 +31,14 @@ class Run {
     std::vector<std::uint32_t> waits_for;          // open dependencies
     std::vector<std::uint32_t> first_dependant, dependants;  // compressed lists
     std::vector<double> start, end;                // -1 = not yet
+    std::vector<double> moves;                     // of a collective or message: when its bytes begin to move
   };
-  struct Meeting { std::uint32_t expected = 0, arrived = 0; std::vector<std::pair<std::uint32_t, std::uint32_t>> members; };
+  struct Meeting {
+    std::uint32_t expected = 0, arrived = 0;
+    double sent = -1;          // eager message: when its send began
+    bool is_delivered = false; // eager message: its bytes are there
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> members;
+  };
 
   const WorkOp& op(std::uint32_t rank, std::uint32_t index) const { return workload_.ranks[rank].ops[index]; }
   static bool meets(const WorkOp& o) { return o.kind == WorkKind::collective || o.kind == WorkKind::send || o.kind == WorkKind::recv; }
@@ -51,6 +59,7 @@ class Run {
       s.waits_for.assign(ops.size(), 0);
       s.start.assign(ops.size(), -1);
       s.end.assign(ops.size(), -1);
+      s.moves.assign(ops.size(), -1);
       meeting_[r].assign(ops.size(), -1);
       std::vector<std::int64_t> last_on_lane(workload_.ranks[r].lanes.size(), -1);
       std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;  // (from, to)
@@ -90,7 +99,10 @@ class Run {
     const auto at = static_cast<std::size_t>(meeting_[rank][index]);
     Meeting& m = meetings_[at];
     m.members.emplace_back(rank, index);
-    if (++m.arrived < m.expected) return;
+    ++m.arrived;
+    if (workload_.messages == MessageRule::eager && o.kind != WorkKind::collective && m.expected == 2) return start_eager(at, rank, index);
+    if (m.arrived < m.expected) return;
+    for (const auto& [r, i] : m.members) ranks_[r].moves[i] = network_->now();
     const auto all_done = [this, at] {
       for (const auto& [r, i] : meetings_[at].members) complete(r, i);
     };
@@ -98,6 +110,25 @@ class Run {
     double transfer = o.duration_s;
     for (const auto& [r, i] : m.members) transfer = std::min(transfer, op(r, i).duration_s);
     network_->after(transfer, all_done);
+  }
+  void start_eager(std::size_t at, std::uint32_t rank, std::uint32_t index) {
+    const WorkOp& o = op(rank, index);
+    Meeting& m = meetings_[at];
+    if (o.kind == WorkKind::recv) {
+      ranks_[rank].moves[index] = std::max(m.sent, network_->now());
+      if (m.is_delivered) complete(rank, index);
+      return;
+    }
+    m.sent = ranks_[rank].moves[index] = network_->now();
+    for (const auto& [r, i] : m.members) ranks_[r].moves[i] = network_->now();
+    const auto delivered = [this, at, rank, index] {
+      meetings_[at].is_delivered = true;
+      complete(rank, index);
+      for (const auto& [r, i] : meetings_[at].members)
+        if (op(r, i).kind == WorkKind::recv) complete(r, i);
+    };
+    if (options_.transport != nullptr && options_.transport->carry(workload_, o, workload_.ranks[rank].rank, *network_, delivered)) return;
+    network_->after(o.duration_s, delivered);
   }
   void complete(std::uint32_t rank, std::uint32_t index) {
     RankState& s = ranks_[rank];
@@ -124,6 +155,8 @@ class Run {
     out.total_s = network_->now();
     out.events = network_->events();
     out.ranks.assign(ranks_.size(), std::vector<ReplayResult::RankStep>(workload_.steps.size()));
+    for (const Meeting& m : meetings_)
+      if (m.members.size() > 1) out.meetings.push_back(m.members);
     std::vector<double> first(workload_.steps.size(), 1e300), last(workload_.steps.size(), 0);
     std::vector<std::vector<double>> markers;  // by rank
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
@@ -153,8 +186,48 @@ class Run {
           if (s + 1 < m.size()) out.step_s[s] = std::max(out.step_s[s], m[s + 1] - m[s]);
       }
     }
+    if (options_.account) account(out, markers, first, last);
     if (options_.record_timeline) out.timeline = timeline();
     return out;
+  }
+  /// Every moment of each rank's steps to its owner: unions of ever more kinds of work, and what each kind adds.
+  void account(ReplayResult& out, const std::vector<std::vector<double>>& markers, const std::vector<double>& first, const std::vector<double>& last) const {
+    const auto ns = [](double seconds) { return ns_from_seconds(Seconds(seconds)); };
+    for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+      std::array<Intervals, kOwners - 1> busy;  // of this owner and all before it
+      const auto add = [&](Owner owner, double begin, double end) {
+        for (auto k = static_cast<std::size_t>(owner); k < busy.size(); ++k) busy[k].add(ns(begin), ns(end));
+      };
+      for (std::uint32_t i = 0; i < ranks_[r].end.size(); ++i) {
+        const double begin = ranks_[r].start[i], end = ranks_[r].end[i], moves = std::max(ranks_[r].moves[i], begin);
+        switch (op(r, i).kind) {
+          case WorkKind::compute: add(Owner::compute, begin, end); break;
+          case WorkKind::copy: add(Owner::copy, begin, end); break;
+          case WorkKind::host: add(Owner::host, begin, end); break;
+          case WorkKind::marker: break;
+          default: add(Owner::waiting, begin, moves), add(Owner::transfer, moves, end);
+        }
+      }
+      for (std::size_t s = 0; s < workload_.steps.size(); ++s) {
+        double begin = first[s], end = last[s];
+        if (workload_.rule == StepRule::period) {
+          if (s + 1 >= markers[r].size()) continue;
+          begin = markers[r][s], end = markers[r][s + 1];
+        }
+        if (!(end > begin)) continue;
+        Intervals window;
+        window.add(ns(begin), ns(end));
+        auto& rs = out.ranks[r][s];
+        rs.window_s = seconds_from_ns(window.length()).value;
+        double before = 0;
+        for (std::size_t k = 0; k < busy.size(); ++k) {
+          const double now = seconds_from_ns(busy[k].overlap_with(window)).value;
+          rs.owned[k] = now - before;
+          before = now;
+        }
+        rs.owned[kOwners - 1] = rs.window_s - before;
+      }
+    }
   }
   Timeline timeline() const {
     Timeline t;
@@ -166,7 +239,8 @@ class Run {
       for (const auto& lane : workload_.ranks[r].lanes) t.tracks.push_back({0, workload_.ranks[r].rank, lane});
       for (std::uint32_t i = 0; i < ranks_[r].end.size(); ++i) {
         const WorkOp& o = op(r, i);
-        const Category category = o.kind == WorkKind::compute ? Category::compute : meets(o) ? Category::exposed_dp : Category::other;
+        const GroupKind group = o.kind == WorkKind::collective ? workload_.groups[static_cast<std::size_t>(o.group)].kind : GroupKind::pp;
+        const Category category = o.kind == WorkKind::compute ? Category::compute : meets(o) ? exposed_category(group) : Category::other;
         t.spans.push_back({base + o.lane, names[o.name], category, ns_from_seconds(Seconds(ranks_[r].start[i])), ns_from_seconds(Seconds(ranks_[r].end[i])), -1});
       }
     }

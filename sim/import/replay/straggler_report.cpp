@@ -13,7 +13,7 @@
 namespace stepcast {
 namespace {
 bool is_transfer(const WorkOp& o) { return o.kind == WorkKind::collective || o.kind == WorkKind::send || o.kind == WorkKind::recv; }
-double mean_step(const Workload& w) { return mean(replay(w, {.keep_delays = false}).step_s); }
+double mean_step(const Workload& w) { return mean(replay(w, {.keep_delays = false, .account = false}).step_s); }
 }  // namespace
 
 Change equalised(const Workload& workload, const Keeps& keeps) {

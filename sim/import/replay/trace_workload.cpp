@@ -8,6 +8,7 @@
 
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/common/trace_timeline.hpp"
+#include "sim/import/replay/replay.hpp"
 
 namespace stepcast {
 namespace {
@@ -200,7 +201,7 @@ class RankBuilder {
     o.bytes = call.bytes;
     o.collective = call.collective.value_or(Collective::broadcast);
     o.name = w_.names.id_of(call.source == CollectiveSource::kernel_name || call.source == CollectiveSource::unknown ? trace_.names.text_of(trace_.events[event].name) : call.name);
-    o.group = groups_.at(call.group.empty() ? "world" : call.group);
+    o.group = groups_.at(group_key(trace_, call));
     const auto found = meetings_.find({index_, event});
     if (found != meetings_.end()) {
       o.match = found->second.match;
@@ -236,11 +237,14 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
     zero = std::min(zero, trace.steps.front().start);
     steps = std::min(steps, trace.steps.size());
     for (const CollectiveCall& call : trace.collectives) {
-      const std::string name = call.group.empty() ? "world" : call.group;
+      const std::string name = group_key(trace, call);
       const auto [at, is_new] = groups.emplace(name, static_cast<std::int32_t>(w.groups.size()));
-      if (is_new) w.groups.push_back({name, group_kind_of(call), std::max(call.group_size, trace.world), call.ranks});
-      auto& size = w.groups[static_cast<std::size_t>(at->second)].size;
-      if (call.group_size > 0) size = std::max(size, call.group_size);
+      if (is_new) {
+        const bool is_message = call.collective == Collective::send_recv && call.peer >= 0;
+        // A group that nothing describes and no number bounds is the world's.
+        const int size = is_message ? 2 : call.group_size > 0 ? call.group_size : trace.world;
+        w.groups.push_back({name, is_message ? GroupKind::pp : group_kind_of(call), size, is_message ? std::vector{std::min(trace.rank, call.peer), std::max(trace.rank, call.peer)} : call.ranks});
+      }
     }
   }
   if (zero == std::numeric_limits<Nanoseconds>::max()) return w;
@@ -260,6 +264,9 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
   }
   for (std::uint32_t t = 0; t < traces.size(); ++t)
     if (!traces[t].steps.empty()) w.ranks.push_back(RankBuilder(traces[t], t, zero, w, meetings, groups).build());
+  if (!traces.front().devices.empty()) w.device = traces.front().devices.front();
+  anomalies.add("collectives_out_of_order", Severity::warning, "collectives that the recorded ranks start in orders that cannot meet: each takes its own time, waiting included",
+                traces.front().file, dissolve_impossible_meetings(w));
   for (const WorkGroup& g : w.groups)
     if (g.size > static_cast<int>(w.ranks.size()))
       w.notes.push_back(fmt::format("group {} has {} ranks, {} are recorded: waiting for the others is inside their collectives", g.name, g.size, w.ranks.size()));

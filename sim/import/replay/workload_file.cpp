@@ -46,7 +46,8 @@ std::size_t Workload::op_count() const {
 
 void write_workload(const Workload& workload, const std::string& path) {
   // Written by hand, row by row: a tree of a million ops would take gigabytes.
-  std::string out = fmt::format("{{\"stepcast_workload\": {}, \"origin\": {}, \"step_rule\": \"{}\",\n", kVersion, Json(workload.origin).dump(), text_of(workload.rule));
+  std::string out = fmt::format("{{\"stepcast_workload\": {}, \"origin\": {}, \"step_rule\": \"{}\", \"messages\": \"{}\", \"device\": {},\n", kVersion, Json(workload.origin).dump(), text_of(workload.rule),
+                                text_of(workload.messages), Json(workload.device).dump(-1, ' ', false, Json::error_handler_t::replace));
   Json columns = Json::array();
   for (const auto column : kColumns)
     columns.push_back(column);
@@ -61,10 +62,10 @@ void write_workload(const Workload& workload, const std::string& path) {
   out += "],\n\"steps\": [";
   for (std::size_t i = 0; i < workload.steps.size(); ++i)
     out += fmt::format("{}{{\"number\": {}, \"measured_s\": {:.9f}}}", i == 0 ? "" : ",", workload.steps[i].number, workload.steps[i].measured_s);
-  out += "],\n\"notes\": " + Json(workload.notes).dump() + ",\n\"ranks\": [\n";
+  out += "],\n\"notes\": " + Json(workload.notes).dump(-1, ' ', false, Json::error_handler_t::replace) + ",\n\"ranks\": [\n";
   for (std::size_t r = 0; r < workload.ranks.size(); ++r) {
     const WorkRank& rank = workload.ranks[r];
-    out += fmt::format("{}{{\"rank\": {}, \"stage\": {}, \"lanes\": {}, \"ops\": [\n", r == 0 ? "" : ",\n", rank.rank, rank.stage, Json(rank.lanes).dump());
+    out += fmt::format("{}{{\"rank\": {}, \"stage\": {}, \"lanes\": {}, \"ops\": [\n", r == 0 ? "" : ",\n", rank.rank, rank.stage, Json(rank.lanes).dump(-1, ' ', false, Json::error_handler_t::replace));
     for (std::size_t i = 0; i < rank.ops.size(); ++i) {
       const WorkOp& o = rank.ops[i];
       out += fmt::format("{}[{},{},{},{},{},{},{},{},{},{},{},[", i == 0 ? "" : ",\n", static_cast<int>(o.kind), o.lane, o.name, std::llround(o.duration_s * 1e9),
@@ -101,6 +102,8 @@ Result<Workload> read_workload(const std::string& path) {
   if (version != kVersion) reader.problem("stepcast_workload", fmt::format("version {} is not known", version), "this program reads version 1");
   w.origin = reader.text("origin", "unknown");
   w.rule = reader.one_of<StepRule>("step_rule", StepRule::span);
+  w.messages = reader.one_of<MessageRule>("messages", MessageRule::rendezvous);
+  w.device = reader.text("device", "");
   for (const auto& name : reader.texts("names")) {
     const NameId id = w.names.id_of(name);
     if (id + 1 != w.names.size()) problems.add({path, "/names", "\"" + name + "\" stands twice", ""});

@@ -50,9 +50,18 @@ struct EnumText<StepRule> {
   static constexpr std::array<std::pair<StepRule, std::string_view>, 2> table{{{StepRule::period, "period"}, {StepRule::span, "span"}}};
 };
 struct WorkStep { std::int64_t number = 0; double measured_s = 0; };  // 0 = generated, never measured
+/// When a send is over. rendezvous: with its receive, as NCCL's; eager: when its own transfer is, whether or not the receive was
+/// posted, as MPI's small messages and Chakra's simulators have it.
+enum class MessageRule : std::uint8_t { rendezvous, eager };
+template <>
+struct EnumText<MessageRule> {
+  static constexpr std::array<std::pair<MessageRule, std::string_view>, 2> table{{{MessageRule::rendezvous, "rendezvous"}, {MessageRule::eager, "eager"}}};
+};
 struct Workload {
   std::string origin;  // "kineto", "chakra", "scenario" ...
   StepRule rule = StepRule::span;
+  MessageRule messages = MessageRule::rendezvous;
+  std::string device;  // GPU model where known
   NameTable names;
   std::vector<WorkGroup> groups;
   std::vector<WorkStep> steps;
