@@ -10,16 +10,19 @@
 #include "sim/import/common/byte_source.hpp"
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/common/trace_timeline.hpp"
+#include "sim/import/costs/kernel_samples.hpp"
 #include "sim/import/replay/diagnosis.hpp"
 #include "sim/import/replay/replay.hpp"
 #include "sim/io/files.hpp"
 #include "sim/io/json.hpp"
+#include "sim/profile/text_of_profile.hpp"
 #include "sim/timeline/chrome_trace.hpp"
 
 namespace stepcast {
 namespace {
 struct ImportArguments {
   std::vector<std::string> words, outputs;
+  std::string base;
   bool is_json = false, allow_partial = false;
   int ranks = 0, nodes = 0;
 };
@@ -49,7 +52,7 @@ Json json_of(const Loaded& loaded) {
   for (const DiagnosisLine& l : diagnosis_of(loaded.traces)) out["diagnosis"].push_back({{"topic", l.topic}, {"severity", text_of(l.severity)}, {"text", l.text}, {"where", l.where}});
   return out;
 }
-std::string report_of(const Loaded& loaded) {
+std::string report_of(const Loaded& loaded, const std::string& base) {
   std::string out;
   Anomalies all = loaded.anomalies;
   for (const RankTrace& t : loaded.traces) {
@@ -62,18 +65,60 @@ std::string report_of(const Loaded& loaded) {
     for (const auto& note : w.notes) out += "  " + note + "\n";
   }
   if (loaded.collectives) out += nccl_tests::report_text(*loaded.collectives);
+  if (!loaded.traces.empty()) {
+    Anomalies ignored;
+    const auto samples = kernel_samples(loaded.traces, ignored);
+    std::string device;
+    for (const RankTrace& t : loaded.traces)
+      if (!t.devices.empty() && device.empty()) device = t.devices.front();
+    const std::string named = base.empty() ? bundled_profile_of(device) : base;
+    if (!samples.empty() && !named.empty()) out += "\nKernels by shape, those with most time first:\n" + text_of(samples, base_profile(named), 8);
+    if (const double issue = host_seconds_per_launch(loaded.traces); issue > 0) out += fmt::format("the host issues a launch every {:.1f} us (median)\n", issue * 1e6);
+  }
   if (const auto lines = diagnosis_of(loaded.traces); !lines.empty()) out += "\nDiagnosis:\n" + text_of(lines);
   if (!all.empty()) out += "\nOdd things met:\n" + all.text();
   return out;
 }
 
-void write_output(const std::string& path, const Loaded& loaded, Anomalies& anomalies) {
+/// Base profile of the GPU that was measured, unless one is named.
+Profile base_of(const Loaded& loaded, const std::string& named) {
+  if (!named.empty()) return base_profile(named);
+  std::string device;
+  for (const RankTrace& t : loaded.traces)
+    if (!t.devices.empty() && device.empty()) device = t.devices.front();
+  if (loaded.collectives)
+    for (const auto& curve : loaded.collectives->curves)
+      if (device.empty()) device = curve.device;
+  const std::string found = bundled_profile_of(device);
+  if (found.empty())
+    throw InputError(Problem{"--base", "", device.empty() ? "the files do not name the GPU" : "\"" + device + "\" has no bundled profile", "name the profile that the measurements extend (stepcast list profiles, or a file)"});
+  return base_profile(found);
+}
+std::string name_of_profile(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.size() - std::string_view(".profile.json").size());
+}
+void write_profile(const std::string& path, const Loaded& loaded, const std::string& base, Anomalies& anomalies) {
+  if (loaded.traces.empty() && !loaded.collectives) throw InputError(Problem{path, "", "a profile comes from profiler traces or nccl-tests logs, and none was given", ""});
+  const auto samples = kernel_samples(loaded.traces, anomalies);
+  std::vector<CollectiveCurve> curves = collective_curves(loaded.traces);
+  std::size_t multi_node = 0;
+  if (loaded.collectives) {
+    for (const CollectiveCurve& curve : nccl_tests::profile_of(loaded.collectives->curves).curves) curves.push_back(curve);
+    for (const auto& curve : loaded.collectives->curves) multi_node += curve.nodes > 1;
+  }
+  if (samples.empty() && curves.empty())
+    throw InputError(Problem{path, "", "holds nothing that a profile keeps: no product, convolution or attention with recorded shapes, no collective inside one node", "record with record_shapes=True"});
+  anomalies.add("multi_node_curve_not_kept", Severity::info, "curves over several nodes depend on the cluster's network, which a GPU's profile does not hold: write them to a .csv", path, static_cast<std::int64_t>(multi_node));
+  const Profile from = base_of(loaded, base);
+  write_file(path, text_of_profile(extended(from, samples, curves, name_of_profile(path), fmt::format("{} kernels and {} collective curves imported over {}", samples.size(), curves.size(), from.name))));
+}
+
+void write_output(const std::string& path, const Loaded& loaded, const std::string& base, Anomalies& anomalies) {
   if (path.find(".workload.json") != std::string::npos) {
     write_workload(workload_from(loaded, anomalies), path);
   } else if (path.ends_with(".profile.json")) {
-    if (!loaded.collectives) throw InputError(Problem{path, "", "a profile part comes from nccl-tests logs, and none was given", ""});
-    const Json part{{"name", "imported"}, {"collectives", json_of(nccl_tests::profile_of(loaded.collectives->curves))}};
-    write_file(path, part.dump(1) + "\n");
+    write_profile(path, loaded, base, anomalies);
   } else if (path.ends_with(".csv")) {
     if (!loaded.collectives) throw InputError(Problem{path, "", "a table of curves comes from nccl-tests logs, and none was given", ""});
     std::string csv = "system,collective,nodes,ranks,size_bytes,time_us,is_suspect\n";
@@ -95,12 +140,12 @@ int run(ImportArguments arguments) {
     arguments.words.erase(arguments.words.begin());
   }
   const InputFiles files(arguments.words);
-  const Loaded loaded = load(files, options, arguments.words.size() == files.paths().size());
+  const Loaded loaded = load(files, options, files.names_single_files());
   Anomalies while_writing;
-  for (const std::string& path : arguments.outputs) write_output(path, loaded, while_writing);
+  for (const std::string& path : arguments.outputs) write_output(path, loaded, arguments.base, while_writing);
   if (arguments.is_json) fmt::print("{}\n", json_of(loaded).dump(2, ' ', false, Json::error_handler_t::replace));
   else {
-    fmt::print("{}", report_of(loaded));
+    fmt::print("{}", report_of(loaded, arguments.base));
     for (const std::string& path : arguments.outputs) fmt::print("wrote {}\n", path);
     fmt::print("{}", while_writing.text());
   }
@@ -113,6 +158,7 @@ void add_import_command(CLI::App& app, int& exit_code) {
   CLI::App& command = *app.add_subcommand("import", "other people's measurements into a profile, a trace or a workload");
   command.add_option("files", arguments->words, "[" + joined(kind_names(), "|") + "] then files, folders or tar archives; the kind is found by content when left out")->required()->type_name("[KIND] FILE...");
   command.add_option("-o,--output", arguments->outputs, "what to write, by name: .workload.json.zst, .profile.json (collective curves), .csv (curves), .json.gz (Chrome trace); repeatable")->type_name("FILE")->type_size(1)->allow_extra_args(false)->expected(1)->take_all();
+  command.add_option("--base", arguments->base, "profile that a written .profile.json extends [the bundled one of the GPU in the files]")->type_name("PROFILE");
   command.add_flag("--partial", arguments->allow_partial, "take what a file that breaks off holds");
   command.add_option("--ranks", arguments->ranks, "ranks of nccl-tests logs without rank lines")->check(CLI::Range(1, 10'000'000))->type_name("N");
   command.add_option("--nodes", arguments->nodes, "nodes of such logs [1]")->check(CLI::Range(1, 1'000'000))->type_name("N");

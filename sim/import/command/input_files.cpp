@@ -44,6 +44,7 @@ InputFiles::InputFiles(const std::vector<std::string>& named) {
       add(path);
       continue;
     }
+    has_container_ = true;
     std::vector<std::string> found;
     for (fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error), end; !error && it != end; it.increment(error))
       if (it->is_regular_file(error)) found.push_back(it->path().string());
@@ -61,6 +62,7 @@ void InputFiles::add(const std::string& path) {
   else paths_.push_back(path);
 }
 void InputFiles::unpack(const std::string& path) {
+  has_container_ = true;
   const auto source = open_bytes(path);
   const fs::path folder = fs::temp_directory_path() / fmt::format("stepcast-import-{}-{}", getpid(), folders_.size());
   folders_.push_back(folder.string());

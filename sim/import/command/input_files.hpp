@@ -11,11 +11,14 @@ class InputFiles {
   InputFiles& operator=(const InputFiles&) = delete;
   ~InputFiles();
   const std::vector<std::string>& paths() const { return paths_; }
+  /// True when every argument is one file: then a file of no known kind is refused where it is passed over in a folder or archive.
+  bool names_single_files() const { return !has_container_; }
 
  private:
   void add(const std::string& path);
   void unpack(const std::string& path);
   std::vector<std::string> paths_, folders_;
+  bool has_container_ = false;
 };
 
 enum class ImportKind { nccl_tests, kineto, chakra, nsys, goal, straggler_table, workload, unknown };

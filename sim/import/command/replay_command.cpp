@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <memory>
 
 #include "sim/core/result.hpp"
 #include "sim/core/robust_stats.hpp"
 #include "sim/import/command/import_command.hpp"
 #include "sim/import/command/load.hpp"
-#include "sim/import/replay/replay.hpp"
-#include "sim/import/replay/what_if.hpp"
+#include "sim/import/command/replay_report.hpp"
+#include "sim/import/costs/kernel_samples.hpp"
 #include "sim/io/json.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/timeline/chrome_trace.hpp"
@@ -16,45 +17,15 @@
 namespace stepcast {
 namespace {
 struct ReplayArguments {
-  std::vector<std::string> files, faster;
-  std::string cluster, output;
+  std::vector<std::string> files, faster, equalise;
+  std::string cluster, output, gpu, from_gpu;
   double bandwidth = 1, latency = 1, host = 1, compute = 1, compress = 0, codec_GBps = 200;
   std::int64_t bucket_MiB = 0;
   int data_parallel = 0, nodes = 0;
-  bool equalise = false, stragglers = false, no_gaps = false, is_json = false;
+  bool stragglers = false, no_gaps = false, is_json = false, allow_partial = false;
 };
-/// Mean over steps and ranks: where a step's time goes.
-struct Summary { double step = 0, compute = 0, transfer = 0, wait = 0, other = 0; std::string last_rank; };
-
-Summary summary_of(const Workload& w, const ReplayResult& r) {
-  Summary s;
-  double steps = 0;
-  std::vector<double> ends(w.ranks.size(), 0);
-  for (std::size_t i = 0; i < r.step_s.size(); ++i)
-    if (r.step_s[i] > 0) s.step += r.step_s[i], ++steps;
-  if (steps == 0) return s;
-  s.step /= steps;
-  double longest = -1;
-  for (std::size_t k = 0; k < w.ranks.size(); ++k) {
-    double busy = 0;
-    for (const auto& rs : r.ranks[k]) s.compute += rs.compute_s, s.transfer += rs.transfer_s, s.wait += rs.wait_s, busy += rs.compute_s;
-    if (busy > longest) longest = busy, s.last_rank = fmt::format("rank {}", w.ranks[k].rank);
-  }
-  const double share = steps * static_cast<double>(w.ranks.size());
-  s.compute /= share, s.transfer /= share, s.wait /= share;
-  s.other = s.step - s.compute - s.transfer - s.wait;  // negative where work overlaps
-  return s;
-}
-void print_difference(const std::string& name, const Summary& base, const Summary& now, const std::string& assumption, std::int64_t changed) {
-  fmt::print("\n{}\n  {:<12} {:>12} {:>12} {:>12} {:>9}\n", name, "ms a step", "base", "changed", "difference", "%");
-  const auto row = [](const char* what, double a, double b) {
-    fmt::print("  {:<12} {:>12.3f} {:>12.3f} {:>+12.3f} {:>+8.1f}%\n", what, a * 1e3, b * 1e3, (b - a) * 1e3, a != 0 ? 100 * (b / a - 1) : 0.0);
-  };
-  row("step", base.step, now.step), row("compute", base.compute, now.compute), row("transfer", base.transfer, now.transfer), row("waiting", base.wait, now.wait);
-  fmt::print("  rests on: {}\n", assumption);
-  if (changed == 0) fmt::print("  warning: no op was changed by this\n");
-}
-Json json_of(const Summary& s) { return {{"step_s", s.step}, {"compute_s", s.compute}, {"transfer_s", s.transfer}, {"wait_s", s.wait}}; }
+/// A what-if by name; a network may stand in for the recorded transfers.
+struct WhatIf { std::string name; std::function<Change(const Workload&)> change; std::unique_ptr<Transport> transport; };
 
 std::pair<std::string, double> name_and_factor(const std::string& text) {
   const auto equals = text.rfind('=');
@@ -64,82 +35,155 @@ std::pair<std::string, double> name_and_factor(const std::string& text) {
   } catch (const std::exception&) {
     factor = 0;
   }
-  if (!(factor > 0)) throw InputError(Problem{"--faster", "", "\"" + text + "\" is not NAME=FACTOR with a factor above 0", "--faster gemm=1.5"});
+  if (!(factor > 0) || !std::isfinite(factor)) throw InputError(Problem{"--faster", "", "\"" + text + "\" is not NAME=FACTOR with a factor above 0", "--faster gemm=1.5"});
   return {text.substr(0, equals), factor};
+}
+
+/// "all", "rank=3", "stage=2" or "op=NAME": who loses what sets it apart.
+Change equalised_by(const Workload& w, const std::string& text) {
+  if (text == "all") return equalised(w);
+  const auto equals = text.find('=');
+  const std::string kind = text.substr(0, equals), value = equals == std::string::npos ? "" : text.substr(equals + 1);
+  Keeps keeps;
+  if (kind == "op" && !value.empty()) {
+    keeps = [&w, value](const WorkRank&, const WorkOp& o) { return w.names.text_of(o.name).find(value) == std::string::npos; };
+  } else if ((kind == "rank" || kind == "stage") && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos && value.size() < 9) {
+    const int number = std::stoi(value);
+    keeps = [kind, number](const WorkRank& r, const WorkOp&) { return (kind == "rank" ? r.rank : r.stage) != number; };
+  } else {
+    throw InputError(Problem{"--equalise", "", "\"" + text + "\" is none of all, rank=N, stage=N, op=NAME", ""});
+  }
+  return equalised(w, keeps);
+}
+
+Profile recorded_profile(const ReplayArguments& a, const Workload& w) {
+  if (!a.from_gpu.empty()) return base_profile(a.from_gpu);
+  const std::string found = bundled_profile_of(w.device);
+  if (found.empty())
+    throw InputError(Problem{"--gpu", "", w.device.empty() ? "the workload does not say which GPU it was recorded on" : "\"" + w.device + "\" has no bundled profile", "name one with --from-gpu"});
+  return base_profile(found);
+}
+
+Scenario cluster_scenario(const ReplayArguments& a) {
+  Json cluster{{"preset", a.cluster}};
+  if (a.nodes > 0) cluster["nodes"] = a.nodes;
+  return scenario_of(Json{{"stepcast", 1}, {"cluster", cluster}, {"collective", {{"operation", "all_reduce"}}}}, "--cluster").value_or_throw();
+}
+
+std::vector<WhatIf> what_ifs_of(const ReplayArguments& a, const Workload& base) {
+  std::vector<WhatIf> list;
+  for (const std::string& text : a.faster) {
+    const auto [name, factor] = name_and_factor(text);
+    list.push_back({fmt::format("compute named *{}* {:g} times as fast", name, factor), [name = name, factor = factor](const Workload& w) { return with_faster(w, name, factor); }, nullptr});
+  }
+  if (a.compute != 1) list.push_back({fmt::format("all compute {:g} times as fast", a.compute), [f = a.compute](const Workload& w) { return with_faster(w, "", f); }, nullptr});
+  if (!a.gpu.empty()) {
+    const auto from = std::make_shared<Profile>(recorded_profile(a, base)), to = std::make_shared<Profile>(base_profile(a.gpu));
+    list.push_back({fmt::format("GPU {} in place of {}", to->name, from->name), [from, to](const Workload& w) { return with_other_gpu(w, *from, *to); }, nullptr});
+  }
+  if (a.host != 1) list.push_back({fmt::format("host {:g} times as fast", a.host), [f = a.host](const Workload& w) { return with_faster_host(w, f); }, nullptr});
+  if (a.bandwidth != 1 || a.latency != 1)
+    list.push_back({fmt::format("network bandwidth x {:g}, latency x {:g}", a.bandwidth, a.latency), [b = a.bandwidth, l = a.latency](const Workload& w) { return with_network_factors(w, b, l); }, nullptr});
+  if (a.compress > 0)
+    list.push_back({fmt::format("gradients compressed to {:g} of their bytes", a.compress), [r = a.compress, c = a.codec_GBps](const Workload& w) { return with_compression(w, r, c); }, nullptr});
+  if (a.bucket_MiB > 0) list.push_back({fmt::format("gradient buckets of {} MiB", a.bucket_MiB), [b = a.bucket_MiB](const Workload& w) { return with_bucket(w, b << 20); }, nullptr});
+  if (a.data_parallel > 0) list.push_back({fmt::format("data-parallel size {}", a.data_parallel), [n = a.data_parallel](const Workload& w) { return with_data_parallel_size(w, n); }, nullptr});
+  for (const std::string& text : a.equalise)
+    list.push_back({text == "all" ? "every rank and step alike (no stragglers)" : fmt::format("{} like the others", text), [text](const Workload& w) { return equalised_by(w, text); }, nullptr});
+  if (!a.cluster.empty()) {
+    const Scenario scenario = cluster_scenario(a);
+    const Profile profile = profile_of(scenario).value_or_throw();
+    const Workload grown = a.data_parallel > 0 ? with_data_parallel_size(base, a.data_parallel).workload : base;
+    const std::string name = fmt::format("network of {} nodes {}{}", scenario.cluster.nodes(), a.cluster, a.data_parallel > 0 ? fmt::format(", data-parallel size {}", a.data_parallel) : "");
+    const auto change = [name = a.cluster, profile_name = profile.name, n = a.data_parallel](const Workload& w) {
+      Change c = n > 0 ? with_data_parallel_size(w, n) : Change{w, "", 0};
+      std::int64_t known = 0, all = 0;
+      for (const WorkRank& rank : w.ranks)
+        for (const WorkOp& o : rank.ops)
+          if (o.kind == WorkKind::collective || o.kind == WorkKind::send) ++all, known += o.bytes > 0;
+      c.assumption = fmt::format("collectives and messages with known bytes ({} of {}) cross {} under profile {}, sharing its links; the rest keeps its recorded time; ranks fill nodes in order", known, all, name, profile_name);
+      c.ops_changed = known;
+      return c;
+    };
+    list.push_back({name, change, cluster_transport(grown, scenario.cluster, profile.collectives)});
+  }
+  return list;
+}
+
+Json stragglers_json(const StragglerReport& s) {
+  Json json{{"as_was_s", s.as_was_s}, {"ideal_s", s.ideal_s}, {"slowdown", s.slowdown}};
+  for (const auto& [name, list] : {std::pair{"rank", &s.ranks}, {"stage", &s.stages}, {"op", &s.ops}}) {
+    json[name] = Json::array();
+    for (const Attribution& entry : *list) json[name].push_back({{"what", entry.what}, {"slowdown", entry.slowdown}});
+  }
+  return json;
+}
+std::string stragglers_text(const StragglerReport& s) {
+  std::string out = fmt::format("\nstragglers: {:.3f} ms without launch gaps, {:.3f} with every op of a class alike: slowdown {:.3f}\n", s.as_was_s * 1e3, s.ideal_s * 1e3, s.slowdown);
+  for (const auto* list : {&s.ranks, &s.stages, &s.ops})
+    for (const Attribution& entry : *list) out += fmt::format("  {:<60} {:.4f}\n", entry.what.substr(0, 60), entry.slowdown);
+  return out + "  rests on: everything equalised but the named one; compute takes its class's mean, transfers the median\n";
 }
 
 int run(const ReplayArguments& a) {
   const InputFiles files(a.files);
-  const Loaded loaded = load(files, {}, a.files.size() == files.paths().size());
+  const Loaded loaded = load(files, {.kind = ImportKind::unknown, .allow_partial = a.allow_partial}, files.names_single_files());
   Anomalies anomalies = loaded.anomalies;
   const Workload base = workload_from(loaded, anomalies);
-  const ReplayOptions options{.keep_delays = !a.no_gaps};
+  std::vector<WhatIf> what_ifs = what_ifs_of(a, base);
+  ReplayOptions options{.keep_delays = !a.no_gaps};
+  options.record_timeline = !a.output.empty();
   const ReplayResult as_was = replay(base, options);
-  const Summary was = summary_of(base, as_was);
-  Json json{{"origin", base.origin}, {"ranks", base.ranks.size()}, {"ops", base.op_count()}, {"as_it_was", json_of(was)}, {"steps", Json::array()}, {"changes", Json::array()}};
-  std::vector<double> errors;
+  options.record_timeline = false;
+  const StepSummary was = summary_of(as_was);
+  const LateRanks late = late_ranks_of(base, as_was);
+  Json json{{"origin", base.origin}, {"device", base.device}, {"ranks", base.ranks.size()}, {"ops", base.op_count()}, {"notes", base.notes}, {"as_it_was", json_of(was)}, {"steps", Json::array()},
+            {"late_ranks", Json::array()}, {"changes", Json::array()}};
+  std::vector<double> errors, absolute;
   for (std::size_t s = 0; s < base.steps.size(); ++s) {
     json["steps"].push_back({{"number", base.steps[s].number}, {"measured_s", base.steps[s].measured_s}, {"replayed_s", as_was.step_s[s]}});
-    if (base.steps[s].measured_s > 0 && as_was.step_s[s] > 0) errors.push_back(as_was.step_s[s] / base.steps[s].measured_s - 1);
+    if (base.steps[s].measured_s <= 0 || as_was.step_s[s] <= 0) continue;
+    errors.push_back(as_was.step_s[s] / base.steps[s].measured_s - 1);
+    absolute.push_back(std::abs(errors.back()));
   }
+  for (const LateRank& l : late.ranks) json["late_ranks"].push_back({{"rank", l.rank}, {"last_in", l.times}, {"of", late.meetings}, {"first_waits_s", l.cost_s}});
   if (!a.is_json) {
-    fmt::print("{}: {} ranks, {} ops, {} steps; busiest {}\n", base.origin, base.ranks.size(), base.op_count(), base.steps.size(), was.last_rank);
+    fmt::print("{}: {} ranks, {} ops, {} steps{}\n", base.origin, base.ranks.size(), base.op_count(), base.steps.size(), base.device.empty() ? "" : ", recorded on " + base.device);
     for (const auto& note : base.notes) fmt::print("  {}\n", note);
-    fmt::print("as it was: {:.3f} ms a step (compute {:.3f}, transfer {:.3f}, waiting {:.3f} ms a rank)", was.step * 1e3, was.compute * 1e3, was.transfer * 1e3, was.wait * 1e3);
-    if (!errors.empty()) {
-      std::vector<double> absolute;
-      for (const double e : errors) absolute.push_back(std::abs(e));
-      fmt::print("; against the recording: median error {:.2f} %, worst {:.2f} %, bias {:+.2f} %", 100 * median(absolute), 100 * quantile(absolute, 1), 100 * mean(errors));
-    }
+    fmt::print("as it was: {:.3f} ms a step", was.step_s * 1e3);
+    if (!errors.empty()) fmt::print("; against the recording: median error {:.2f} %, worst {:.2f} %, bias {:+.2f} %", 100 * median(absolute), 100 * quantile(absolute, 1), 100 * mean(errors));
+    fmt::print("\n  a rank's {:.3f} ms:", was.window_s * 1e3);
+    for (std::size_t k = 0; k < kOwners; ++k)
+      if (was.owned[k] > 0) fmt::print(" {} {:.3f}", text_of(static_cast<Owner>(k)), was.owned[k] * 1e3);
     fmt::print("\n");
+    for (std::size_t i = 0; i < late.ranks.size() && i < 3; ++i)
+      fmt::print("  rank {} comes last to {} of {} meetings; the first to come waits {:.3f} ms for it in sum\n", late.ranks[i].rank, late.ranks[i].times, late.meetings, late.ranks[i].cost_s * 1e3);
   }
   const auto report = [&](const std::string& name, const Change& change, Transport* transport) {
     ReplayOptions with = options;
     with.transport = transport;
-    const ReplayResult r = replay(change.workload, with);
-    const Summary now = summary_of(change.workload, r);
-    json["changes"].push_back({{"name", name}, {"rests_on", change.assumption}, {"ops_changed", change.ops_changed}, {"changed", json_of(now)}, {"step_ratio", was.step > 0 ? now.step / was.step : 0}});
-    if (!a.is_json) print_difference(name, was, now, change.assumption, change.ops_changed);
+    const StepSummary now = summary_of(replay(change.workload, with));
+    json["changes"].push_back({{"name", name}, {"rests_on", change.assumption}, {"ops_changed", change.ops_changed}, {"changed", json_of(now)}, {"step_ratio", was.step_s > 0 ? now.step_s / was.step_s : 0}});
+    if (!a.is_json) fmt::print("{}", difference_text(name, was, now, change));
   };
-  for (const std::string& text : a.faster) {
-    const auto [name, factor] = name_and_factor(text);
-    report(fmt::format("compute named *{}* {:g} times as fast", name, factor), with_faster(base, name, factor), nullptr);
-  }
-  if (a.compute != 1) report(fmt::format("another GPU, compute {:g} times as fast", a.compute), with_faster(base, "", a.compute), nullptr);
-  if (a.host != 1) report(fmt::format("host {:g} times as fast", a.host), with_faster_host(base, a.host), nullptr);
-  if (a.bandwidth != 1 || a.latency != 1) report(fmt::format("network bandwidth x {:g}, latency x {:g}", a.bandwidth, a.latency), with_network_factors(base, a.bandwidth, a.latency), nullptr);
-  if (a.compress > 0) report(fmt::format("gradients compressed to {:g}", a.compress), with_compression(base, a.compress, a.codec_GBps), nullptr);
-  if (a.bucket_MiB > 0) report(fmt::format("gradient buckets of {} MiB", a.bucket_MiB), with_bucket(base, a.bucket_MiB << 20), nullptr);
-  if (a.data_parallel > 0) report(fmt::format("data-parallel size {}", a.data_parallel), with_data_parallel_size(base, a.data_parallel), nullptr);
-  if (a.equalise) report("every rank and step alike (no stragglers)", equalised(base), nullptr);
-  if (!a.cluster.empty()) {
-    Json cluster{{"preset", a.cluster}};
-    if (a.nodes > 0) cluster["nodes"] = a.nodes;
-    const Scenario scenario = scenario_of(Json{{"stepcast", 1}, {"cluster", cluster}, {"collective", {{"operation", "all_reduce"}}}}, "--cluster").value_or_throw();
-    const Profile profile = profile_of(scenario).value_or_throw();
-    const auto transport = cluster_transport(scenario.cluster, profile.collectives);
-    Change change = a.data_parallel > 0 ? with_data_parallel_size(base, a.data_parallel) : Change{base, "", 0};
-    std::int64_t known = 0, all = 0;
-    for (const WorkRank& rank : base.ranks)
-      for (const WorkOp& o : rank.ops)
-        if (o.kind == WorkKind::collective || o.kind == WorkKind::send) ++all, known += o.bytes > 0;
-    change.assumption = fmt::format("collectives and messages with known bytes ({} of {}) cross {} under profile {}; the rest keeps its recorded time; ranks fill nodes in order", known, all, a.cluster, profile.name);
-    change.ops_changed = known;
-    report("network replaced by " + a.cluster, change, transport.get());
+  for (const WhatIf& w : what_ifs) report(w.name, w.change(base), w.transport.get());
+  if (what_ifs.size() > 1) {
+    Change all{base, "all of the above, one after the other", 0};
+    Transport* transport = nullptr;
+    for (const WhatIf& w : what_ifs) {
+      Change next = w.change(all.workload);
+      all.workload = std::move(next.workload);
+      all.ops_changed += next.ops_changed;
+      if (w.transport) transport = w.transport.get();
+    }
+    report("all of these together", all, transport);
   }
   if (a.stragglers) {
     const StragglerReport s = straggler_report(base);
-    json["stragglers"] = {{"as_was_s", s.as_was_s}, {"ideal_s", s.ideal_s}, {"slowdown", s.slowdown}};
-    if (!a.is_json) fmt::print("\nstragglers: {:.3f} ms without launch gaps, {:.3f} with every op of a class alike: slowdown {:.3f}\n", s.as_was_s * 1e3, s.ideal_s * 1e3, s.slowdown);
-    for (const auto& [name, list] : {std::pair{"rank", &s.ranks}, {"stage", &s.stages}, {"op", &s.ops}}) {
-      json["stragglers"][name] = Json::array();
-      for (const Attribution& entry : *list) {
-        json["stragglers"][name].push_back({{"what", entry.what}, {"slowdown", entry.slowdown}});
-        if (!a.is_json) fmt::print("  {:<40} {:.4f}\n", entry.what, entry.slowdown);
-      }
-    }
+    json["stragglers"] = stragglers_json(s);
+    if (!a.is_json) fmt::print("{}", stragglers_text(s));
   }
-  if (!a.output.empty()) write_chrome_trace(*replay(base, {.keep_delays = !a.no_gaps, .record_timeline = true}).timeline, a.output);
+  if (!a.output.empty()) write_chrome_trace(*as_was.timeline, a.output);
   json["anomalies"] = anomalies.json();
   if (a.is_json) fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
   else if (!anomalies.empty()) fmt::print("\n{}", anomalies.text());
@@ -153,7 +197,9 @@ void add_replay_command(CLI::App& app, int& exit_code) {
   const auto positive = CLI::Range(1e-6, 1e6);
   c.add_option("workload", a->files, "a workload file, or the traces of one job")->required()->type_name("FILE...");
   c.add_option("--faster", a->faster, "compute ops whose name contains NAME run FACTOR times as fast; repeatable")->type_name("NAME=FACTOR")->type_size(1)->allow_extra_args(false)->expected(1)->take_all();
-  c.add_option("--compute", a->compute, "every compute op so many times as fast: another GPU by the ratio of its profile [1]")->check(positive)->type_name("FACTOR");
+  c.add_option("--compute", a->compute, "every compute op so many times as fast [1]")->check(positive)->type_name("FACTOR");
+  c.add_option("--gpu", a->gpu, "kernels at the ratio of this profile to the recorded GPU's (stepcast list profiles, or a file)")->type_name("PROFILE");
+  c.add_option("--from-gpu", a->from_gpu, "profile of the recorded GPU [by the name in the trace]")->type_name("PROFILE");
   c.add_option("--host", a->host, "host work so many times as fast [1]")->check(positive)->type_name("FACTOR");
   c.add_option("--bandwidth", a->bandwidth, "network bandwidth times this [1]")->check(positive)->type_name("FACTOR");
   c.add_option("--latency", a->latency, "network start-up times this [1]")->check(CLI::Range(0.0, 1e6))->type_name("FACTOR");
@@ -163,11 +209,16 @@ void add_replay_command(CLI::App& app, int& exit_code) {
   c.add_option("--codec-GBps", a->codec_GBps, "rate of encoding and of decoding [200]")->check(positive)->type_name("GB/s");
   c.add_option("--bucket-MiB", a->bucket_MiB, "gradient buckets of this size")->check(CLI::Range(1, 1'000'000))->type_name("MiB");
   c.add_option("--data-parallel", a->data_parallel, "data-parallel groups of this many ranks")->check(CLI::Range(1, 10'000'000))->type_name("N");
-  c.add_flag("--equalise", a->equalise, "every op takes its class's usual time: no stragglers");
-  c.add_flag("--stragglers", a->stragglers, "slowdown by rank, stage and op class");
+  c.add_option("--equalise", a->equalise, "ops take their class's usual time: all, rank=N, stage=N or op=NAME; repeatable")->type_name("WHO")->type_size(1)->allow_extra_args(false)->expected(1)->take_all();
+  c.add_flag("--stragglers", a->stragglers, "slowdown by rank, stage and op class: everything equalised but that one");
   c.add_flag("--no-gaps", a->no_gaps, "without launch gaps and other unexplained delays");
+  c.add_flag("--partial", a->allow_partial, "take what a file that breaks off holds");
   c.add_option("-o,--output", a->output, "write the replayed timeline as a Chrome trace (.json, .json.gz)")->type_name("FILE");
   c.add_flag("--json", a->is_json, "print one JSON document and nothing else");
-  c.callback([a, &exit_code] { exit_code = run(*a); });
+  c.callback([a, &exit_code] {
+    if (!a->from_gpu.empty() && a->gpu.empty()) throw InputError(Problem{"--from-gpu", "", "has no effect without --gpu", ""});
+    if (a->nodes > 0 && a->cluster.empty()) throw InputError(Problem{"--nodes", "", "has no effect without --cluster", ""});
+    exit_code = run(*a);
+  });
 }
 }  // namespace stepcast

@@ -64,7 +64,8 @@ struct TraceEvent {
   std::uint32_t name = 0, track = 0;
   std::uint32_t launch = kNone;      // device events: index of the host call that launched it
   std::uint32_t collective = kNone;  // index into RankTrace::collectives
-  std::uint32_t correlation = 0;     // launch <-> device event; 0 = none
+  std::uint32_t correlation = 0;     // launch <-> device event; 0 = none. Of a host operator: its record function id
+  std::uint32_t shape = kNone;       // host operators that compute: index into RankTrace::op_shapes
   EventKind kind = EventKind::kernel;
   bool is_on_device() const { return kind <= EventKind::memset; }
   Nanoseconds end() const { return start + duration; }
@@ -90,6 +91,9 @@ struct CollectiveCall {
   CollectiveSource source = CollectiveSource::unknown;
 };
 
+/// What an operator was called with, as the trace writes it: JSON lists of dimensions, types and values; equal ones are kept once.
+struct OpShape { std::string dims, types, values; };
+
 struct StepMark {
   std::int64_t number = 0;
   Nanoseconds start = 0, end = 0;
@@ -104,6 +108,7 @@ struct RankTrace {
   std::vector<TraceTrack> tracks;
   std::vector<TraceEvent> events;  // by start time
   std::vector<CollectiveCall> collectives;
+  std::vector<OpShape> op_shapes;
   std::vector<StepMark> steps;
   bool are_steps_inferred = false;
   std::string step_source;  // "ProfilerStep", "annotation Optimizer.step", "whole trace"

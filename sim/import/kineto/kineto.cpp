@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <unordered_map>
 
 #include "sim/core/result.hpp"
 #include "sim/import/chrome_json/chrome_json.hpp"
@@ -50,6 +51,14 @@ std::int64_t integer_of(std::string_view text, std::int64_t otherwise) {
   return error == std::errc{} && end == text.data() + text.size() && !text.empty() ? value : otherwise;
 }
 
+/// Operators that launch the kernels whose time a profile keeps by shape.
+bool has_costly_kernels(std::string_view name) {
+  if (!name.starts_with("aten::") && name.find("flash_attn") == std::string_view::npos) return false;
+  for (std::string_view word : {"mm", "linear", "conv", "attention", "matmul", "flash_attn"})
+    if (name.find(word) != std::string_view::npos) return true;
+  return false;
+}
+
 class Builder {
  public:
   Builder(RankTrace& trace, const Options& options) : trace_(trace), options_(options) {}
@@ -79,6 +88,19 @@ class Builder {
     trace_.collectives.push_back(std::move(call));
     return static_cast<std::uint32_t>(trace_.collectives.size() - 1);
   }
+  /// Equal shapes share an entry; steps repeat them.
+  std::uint32_t shape_of(std::string_view args) {
+    const std::string_view dims = value_of(args, "Input Dims");
+    if (!dims.starts_with('[')) return kNone;
+    const std::string_view types = value_of(args, "Input type"), values = value_of(args, "Concrete Inputs");
+    key_.assign(dims), key_ += '\x01', key_ += types, key_ += '\x01', key_ += values;
+    const auto found = shapes_.find(key_);
+    if (found != shapes_.end()) return found->second;
+    const auto id = static_cast<std::uint32_t>(trace_.op_shapes.size());
+    trace_.op_shapes.push_back({std::string(dims), std::string(types), std::string(values)});
+    shapes_.emplace(key_, id);
+    return id;
+  }
   void read_metadata(const std::string& metadata);
   void identify_collectives();
 
@@ -88,6 +110,8 @@ class Builder {
   std::string last_pid_, last_tid_;
   bool last_is_device_ = false;
   std::uint32_t last_track_ = kNone;
+  std::unordered_map<std::string, std::uint32_t> shapes_;
+  std::string key_;
   std::map<std::string, std::int64_t, std::less<>> skipped_;
   std::map<std::uint32_t, std::vector<Range>> ranges_;  // by host track
 };
@@ -123,6 +147,10 @@ void Builder::take(const RawEvent& raw) {
     case Class::device_range: event.kind = EventKind::device_range; break;
     default: {
       event.kind = c == Class::host_op ? EventKind::host_op : EventKind::annotation;
+      if (event.kind == EventKind::host_op && has_costly_kernels(raw.name)) {
+        event.shape = shape_of(raw.args);
+        event.correlation = static_cast<std::uint32_t>(integer_of(value_of(raw.args, "Record function id"), 0));
+      }
       const bool is_annotation = raw.name.starts_with("nccl:") || raw.name.starts_with("gloo:") || raw.name.starts_with("mpi:") || raw.name.starts_with("ucc:");
       if (is_annotation || raw.name == "record_param_comms") {
         auto call = call_from_metadata(raw.args);

@@ -1,11 +1,27 @@
 // The network replaced: recorded transfers give way to flows over a cluster's links.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
+#include "sim/core/result.hpp"
 #include "sim/import/replay/what_if.hpp"
 
 namespace stepcast {
 namespace {
+/// All members of a group of which some are listed: the stride of the listed ones goes on; a single one fills consecutive ranks.
+std::vector<int> members_of(const WorkGroup& group, int size) {
+  std::vector<int> ranks = group.ranks;
+  std::sort(ranks.begin(), ranks.end());
+  const int stride = ranks.size() > 1 ? std::max(1, ranks[1] - ranks[0]) : 1;
+  if (static_cast<int>(ranks.size()) < size) {
+    const int first = ranks.size() > 1 ? ranks.front() : 0;
+    ranks.clear();
+    for (int i = 0; i < size; ++i) ranks.push_back(first + i * stride);
+  }
+  return ranks;
+}
+
 class ClusterTransport : public Transport {
  public:
   ClusterTransport(const ClusterSpec& cluster, const CollectiveProfile& profile)
@@ -23,12 +39,7 @@ class ClusterTransport : public Transport {
     if (o.kind == WorkKind::collective) {
       const WorkGroup& group = w.groups[static_cast<std::size_t>(o.group)];
       const int size = std::max<int>(group.size, static_cast<int>(group.ranks.size()));
-      std::vector<int> ranks = group.ranks;
-      if (static_cast<int>(ranks.size()) < size) {  // members not listed: the group fills consecutive ranks
-        ranks.clear();
-        for (int i = 0; i < size; ++i) ranks.push_back(i);
-      }
-      for (const int r : ranks) nodes.push_back(node_of(r));
+      for (const int r : members_of(group, size)) nodes.push_back(node_of(r));
       shape.ranks = size;
     } else {
       nodes = {node_of(rank), node_of(o.peer)};
@@ -74,7 +85,8 @@ class ClusterTransport : public Transport {
  private:
   int node_of(int rank) const {
     int node = 0;
-    for (int left = std::max(rank, 0); node + 1 < cluster_.nodes() && left >= cluster_.node(node).gpus; ++node) left -= cluster_.node(node).gpus;
+    for (int left = std::max(rank, 0); node + 1 < cluster_.nodes() && left >= cluster_.node(node).gpus; ++node, left -= cluster_.node(node - 1).gpus) {
+    }
     return node;
   }
   ClusterSpec cluster_;
@@ -85,7 +97,16 @@ class ClusterTransport : public Transport {
 };
 }  // namespace
 
-std::unique_ptr<Transport> cluster_transport(const ClusterSpec& cluster, const CollectiveProfile& profile) {
+std::unique_ptr<Transport> cluster_transport(const Workload& workload, const ClusterSpec& cluster, const CollectiveProfile& profile) {
+  std::int64_t gpus = 0, needed = 0;
+  for (int node = 0; node < cluster.nodes(); ++node) gpus += cluster.node(node).gpus;
+  for (const WorkGroup& group : workload.groups) {
+    const auto members = members_of(group, std::max<int>(group.size, static_cast<int>(group.ranks.size())));
+    if (!members.empty()) needed = std::max<std::int64_t>(needed, members.back() + 1);
+  }
+  for (const WorkRank& rank : workload.ranks) needed = std::max<std::int64_t>(needed, rank.rank + 1);
+  if (needed > gpus)
+    throw InputError(Problem{"--cluster", "", fmt::format("has {} GPUs, the workload's ranks need {}", gpus, needed), fmt::format("--nodes {}", (needed + cluster.node(0).gpus - 1) / cluster.node(0).gpus)});
   return std::make_unique<ClusterTransport>(cluster, profile);
 }
 }  // namespace stepcast

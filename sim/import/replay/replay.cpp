@@ -157,6 +157,7 @@ class Run {
     out.ranks.assign(ranks_.size(), std::vector<ReplayResult::RankStep>(workload_.steps.size()));
     for (const Meeting& m : meetings_)
       if (m.members.size() > 1) out.meetings.push_back(m.members);
+    for (const RankState& rank : ranks_) out.start_s.push_back(rank.start);
     std::vector<double> first(workload_.steps.size(), 1e300), last(workload_.steps.size(), 0);
     std::vector<std::vector<double>> markers;  // by rank
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {

@@ -41,7 +41,10 @@ struct ReplayResult {
   struct RankStep { double compute_s = 0, transfer_s = 0, wait_s = 0, end_s = 0, window_s = 0; Owned owned{}; };
   std::vector<std::vector<RankStep>> ranks;  // [rank index][step]
   /// Who came last to each meeting of several ranks, as (rank index, op index) of every member in order of arrival.
-  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> meetings;
+  using Member = std::pair<std::uint32_t, std::uint32_t>;
+  std::vector<std::vector<Member>> meetings;
+  std::vector<std::vector<double>> start_s;  // [rank index][op]
+  double arrival_s(const Member& member) const { return start_s[member.first][member.second]; }
   std::uint64_t events = 0;
   std::optional<Timeline> timeline;
 };

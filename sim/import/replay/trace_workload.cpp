@@ -223,6 +223,17 @@ class RankBuilder {
   std::map<std::uint32_t, std::uint16_t> lanes_;
   WorkRank rank_;
 };
+/// Host work between two recorded calls is fixed in a replay: where it makes up the step, a faster network or GPU shows little.
+void note_host_time(Workload& w) {
+  constexpr double kPause = 1e-3;  // a call and the Python around it take microseconds; more is a wait or work that was not recorded
+  double pauses = 0, all = 0;
+  for (const WorkRank& rank : w.ranks)
+    for (const WorkOp& o : rank.ops)
+      if (o.kind == WorkKind::host && o.duration_s > kPause) pauses += o.duration_s;
+  for (const WorkStep& step : w.steps) all += step.measured_s * static_cast<double>(w.ranks.size());
+  if (all > 0 && pauses > 0.2 * all)
+    w.notes.push_back(fmt::format("host pauses above 1 ms without a recorded call fill {:.0f} % of the steps: they are taken as the host's own work and stay when network or GPU change", 100 * std::min(1.0, pauses / all)));
+}
 }  // namespace
 
 Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
@@ -267,8 +278,9 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
   if (!traces.front().devices.empty()) w.device = traces.front().devices.front();
   anomalies.add("collectives_out_of_order", Severity::warning, "collectives that the recorded ranks start in orders that cannot meet: each takes its own time, waiting included",
                 traces.front().file, dissolve_impossible_meetings(w));
+  note_host_time(w);
   for (const WorkGroup& g : w.groups)
-    if (g.size > static_cast<int>(w.ranks.size()))
+    if (g.size > static_cast<int>(w.ranks.size()) && g.kind != GroupKind::pp)
       w.notes.push_back(fmt::format("group {} has {} ranks, {} are recorded: waiting for the others is inside their collectives", g.name, g.size, w.ranks.size()));
   return w;
 }

@@ -8,6 +8,7 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/collective/collective_model.hpp"
 #include "sim/import/replay/replay.hpp"
+#include "sim/profile/profile.hpp"
 
 /// Changes of a workload: each takes one and gives the changed one, with a sentence saying what the answer rests on.
 namespace stepcast {
@@ -30,6 +31,13 @@ Change with_bucket(const Workload& workload, std::int64_t bucket);
 /// Data-parallel groups grown to `size` ranks: transfers scale by the ring's 2(n-1)/n (or (n-1)/n) and its start-up by the steps.
 Change with_data_parallel_size(const Workload& workload, int size);
 
+/// What a compute op is by its name: products, attention, convolutions, or work bound by memory bandwidth.
+enum class KernelClass : std::uint8_t { gemm, attention, convolution, streaming };
+KernelClass kernel_class_of(std::string_view name);
+/// Compute on another GPU: each class of op by the ratio of the two profiles at a large shape of that class; an op no longer than the
+/// shortest kernel of the recorded GPU stays as it is.
+Change with_other_gpu(const Workload& workload, const Profile& from, const Profile& to);
+
 /// Which ops keep their own durations when the others get those of their class.
 using Keeps = std::function<bool(const WorkRank&, const WorkOp&)>;
 /// The straggler counterfactual: compute ops get the mean of their class, transfers the median. A class is an op name.
@@ -41,5 +49,6 @@ struct StragglerReport { double as_was_s = 0, ideal_s = 0; double slowdown = 1; 
 StragglerReport straggler_report(const Workload& workload);
 
 /// Carries collectives and messages over a cluster's links, max-min shared: the network replaced.
-std::unique_ptr<Transport> cluster_transport(const ClusterSpec& cluster, const CollectiveProfile& profile);
+/// Ranks fill its nodes in order. Throws InputError when the workload's groups need more GPUs than the cluster has.
+std::unique_ptr<Transport> cluster_transport(const Workload& workload, const ClusterSpec& cluster, const CollectiveProfile& profile);
 }  // namespace stepcast
