@@ -60,7 +60,7 @@ struct BackendPlugin {
   Backend* (*create)(); // the caller owns it
 };
 /// Version of this seam, and of the compiler whose layout both sides share. Raise the number with every change of a header here.
-inline constexpr const char* kPluginBuild = "stepcast backend 1, " __VERSION__;
+inline constexpr const char* kPluginBuild = "stepcast backend 2, " __VERSION__;
 inline constexpr const char* kPluginSymbol = "stepcast_backend_plugin";
 
 /// Where a plugin was searched and why each place did not do.

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 namespace stepcast::runtime {
 
 class Kernels;
+class CompressKernels;  // runtime/compress/compress_kernels.hpp
 class Device;
 
 /// What the device says of itself. Text is for people and provenance.
@@ -56,6 +58,13 @@ class Stream {
   virtual void synchronise() = 0;
 };
 
+/// Work captured once and launched whole, at the cost of one launch. Its buffers must outlive it.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  virtual void launch(Stream& stream) = 0;
+};
+
 /// A high-priority stream's work goes first where both could run: communication, so that buckets leave while backward computes.
 enum class StreamPriority : std::uint8_t { normal, high };
 enum class MemoryKind : std::uint8_t { device, pinned_host };
@@ -78,6 +87,11 @@ class Device {
   virtual void fill_zero(Stream& stream, void* data, Bytes bytes) = 0;
 
   virtual Kernels& kernels() = 0;
+  /// Loops of gradient compressors; null where the backend has none.
+  virtual CompressKernels* compress_kernels() { return nullptr; }
+  /// Runs `enqueue`, which puts work on `stream` and on streams that wait for it and that it waits for in the end, and keeps that
+  /// work as a graph without executing it. Null where the backend has no graphs.
+  virtual std::unique_ptr<Graph> capture(Stream& /*stream*/, const std::function<void()>& /*enqueue*/) { return nullptr; }
   virtual Recorder& recorder() = 0;
   /// The precisions that kernels() accepts for activations and weights.
   virtual bool supports(Precision precision) const = 0;
