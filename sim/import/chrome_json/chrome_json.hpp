@@ -20,17 +20,31 @@ struct RawEvent {
   std::string_view args;  // the whole object with braces, or empty
   Nanoseconds start = 0, duration = 0;
   bool has_start = false, has_duration = false;
+  std::uint64_t offset = 0;  // of its brace in the inflated file; within a repaired window of a damaged file too
+  // Only where has_rare is set: id2 is an object of local or global ids, bp "e" binds an arrow to what encloses it,
+  // bind_id with flow_in and flow_out makes a slice the end of an arrow.
+  std::string_view id2, bind_id;
+  bool has_rare = false, binds_enclosing = false, has_flow_in = false, has_flow_out = false;
 };
 using Sink = std::function<void(const RawEvent&)>;
 
 struct Options {
   bool allow_partial = false;  // a file that breaks off gives what it holds (counted) where it is refused otherwise
   std::size_t window = std::size_t{4} << 20;
+  /// For a viewer: whatever is readable is given and every loss is counted, also damaged compression, several documents joined in one
+  /// file and an empty list; only what is no such document at all is refused.
+  bool keep_reading = false;
+  /// After each document with its text without events, in order.
+  std::function<void(const std::string& metadata)> on_document;
+  /// After each window: bytes of the inflated file and of the file on disk that are done. False stops the reading.
+  std::function<bool(std::uint64_t inflated, std::uint64_t on_disk)> on_window;
 };
 struct Summary {
   std::string metadata;  // the document without its events: "{...}" with "traceEvents": [], or "" for a bare array
   std::int64_t events = 0, damaged = 0;
   std::uint64_t bytes = 0;  // inflated
+  int documents = 0;
+  bool is_broken_off = false, is_stopped = false;  // with allow_partial or keep_reading; by on_window
 };
 
 /// True when the text begins like such a document.

@@ -17,6 +17,13 @@ std::string_view text_in(std::string_view token) {
   if (token.size() >= 2 && token.front() == '"' && token.back() == '"') return token.substr(1, token.size() - 2);
   return token;
 }
+/// The raw text of a value of any kind.
+simdjson::error_code raw_of(simdjson::ondemand::value& value, std::string_view& out) {
+  const auto error = simdjson::to_json_string(value).get(out);
+  if (error == simdjson::SUCCESS) out = trimmed(out);
+  return error;
+}
+constexpr std::size_t kKeptPlaces = 5;  // as many as Anomalies keeps
 }  // namespace
 
 std::size_t last_cut(const char* data, std::size_t size) {
@@ -36,8 +43,9 @@ std::size_t last_cut(const char* data, std::size_t size) {
   return std::string_view::npos;
 }
 
-bool WindowParser::take(simdjson::ondemand::object object) {
+bool WindowParser::take(simdjson::ondemand::object object, std::uint64_t offset) {
   RawEvent event;
+  event.offset = offset;
   for (auto field_or_error : object) {
     simdjson::ondemand::field field;
     if (std::move(field_or_error).get(field) != simdjson::SUCCESS) return false;
@@ -68,14 +76,26 @@ bool WindowParser::take(simdjson::ondemand::object object) {
         if (is("dur")) event.has_duration = nanoseconds_of(trimmed(value.raw_json_token()), event.duration);
         break;
       case 'i':
-        if (is("id")) event.id = text_in(value.raw_json_token());
+        if (is("id")) {
+          event.id = text_in(value.raw_json_token());
+        } else if (is("id2")) {
+          event.has_rare = true;
+          if (raw_of(value, event.id2) != simdjson::SUCCESS) return false;
+        }
+        break;
+      case 'b':
+        if (is("bp")) event.has_rare = true, event.binds_enclosing = text_in(value.raw_json_token()) == "e";
+        else if (is("bind_id")) event.has_rare = true, event.bind_id = text_in(value.raw_json_token());
+        break;
+      case 'f':
+        if (is("flow_in")) event.has_rare = true, event.has_flow_in = trimmed(value.raw_json_token()) == "true";
+        else if (is("flow_out")) event.has_rare = true, event.has_flow_out = trimmed(value.raw_json_token()) == "true";
         break;
       case 'a':
         if (is("args")) {
           simdjson::ondemand::json_type type;
           if (value.type().get(type) != simdjson::SUCCESS) return false;
-          if (type == simdjson::ondemand::json_type::object && simdjson::to_json_string(value).get(event.args) != simdjson::SUCCESS)
-            return false;
+          if (type == simdjson::ondemand::json_type::object && raw_of(value, event.args) != simdjson::SUCCESS) return false;
         }
         break;
       default: break;
@@ -85,7 +105,8 @@ bool WindowParser::take(simdjson::ondemand::object object) {
   return true;
 }
 
-WindowResult WindowParser::parse(char* data, std::size_t size, bool is_last) {
+WindowResult WindowParser::parse(char* data, std::size_t size, bool is_last, std::uint64_t offset) {
+  offset_ = offset;
   char* const begin = data - 1;
   const char saved_front = *begin, saved_back = data[size];
   *begin = '[', data[size] = ']';
@@ -98,7 +119,12 @@ WindowResult WindowParser::parse(char* data, std::size_t size, bool is_last) {
     is_sound = true;
     for (auto element : array) {
       simdjson::ondemand::object object;
-      if (element.get_object().get(object) != simdjson::SUCCESS || !take(object)) { is_sound = false; break; }
+      std::string_view brace;
+      if (element.raw_json_token().get(brace) != simdjson::SUCCESS || element.get_object().get(object) != simdjson::SUCCESS ||
+          !take(object, offset + static_cast<std::uint64_t>(brace.data() - data))) {
+        is_sound = false;
+        break;
+      }
       ++result.events;
     }
     if (is_sound) {
@@ -116,6 +142,10 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
   result.events = skip;
   std::int64_t seen = 0;
   std::size_t at = 0;
+  const auto lose = [&](std::size_t where) {
+    ++result.damaged;
+    if (result.damaged_at.size() < kKeptPlaces) result.damaged_at.push_back(where);
+  };
   while (at < size) {
     const char c = data[at];
     if (c == ']') {
@@ -124,7 +154,7 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
       return result;
     }
     if (c != '{') {  // a separator, or damage between events
-      if (!is_space(c) && c != ',') ++result.damaged;
+      if (!is_space(c) && c != ',') lose(at);
       do ++at;
       while (!is_space(c) && c != ',' && at < size && data[at] != '{' && data[at] != ']' && data[at] != ',');
       result.consumed = at;
@@ -155,34 +185,34 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
           again = data + next;
       if (again == nullptr) {
         result.consumed = start;
-        if (is_last) ++result.damaged, result.consumed = size;
+        if (is_last) lose(start), result.consumed = size;
         return result;
       }
-      ++result.damaged, ++seen;
+      lose(start), ++seen;
       at = static_cast<std::size_t>(again - data);
       continue;
     }
     result.consumed = at;
     if (seen++ < skip) continue;
     bool is_repaired = false;
-    if (take_alone({data + start, at - start}, is_repaired)) {
+    if (take_alone({data + start, at - start}, offset_ + start, is_repaired)) {
       ++result.events;
       result.repaired += is_repaired;
     } else {
-      ++result.damaged;
+      lose(start);
     }
   }
   return result;
 }
 
-bool WindowParser::take_alone(std::string_view event, bool& is_repaired) {
+bool WindowParser::take_alone(std::string_view event, std::uint64_t offset, bool& is_repaired) {
   single_.assign(event.begin(), event.end());
   single_.resize(event.size() + simdjson::SIMDJSON_PADDING, ' ');
   for (is_repaired = false;; is_repaired = true) {
     simdjson::ondemand::document document;
     simdjson::ondemand::object object;
     if (single_parser_.iterate(single_.data(), event.size(), single_.size()).get(document) == simdjson::SUCCESS &&
-        document.get_object().get(object) == simdjson::SUCCESS && take(object))
+        document.get_object().get(object) == simdjson::SUCCESS && take(object, offset))
       return true;
     if (is_repaired) return false;
     // Control characters and broken UTF-8 in names are common; the event is worth more than the letter.

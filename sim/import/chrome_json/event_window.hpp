@@ -15,6 +15,7 @@ struct WindowResult {
   std::int64_t events = 0, damaged = 0, repaired = 0;
   std::size_t consumed = 0;   // bytes of the window that are done with, separators included
   bool is_array_closed = false;  // the closing ] was met; `consumed` points behind it
+  std::vector<std::size_t> damaged_at;  // the first few, in the window
 };
 
 class WindowParser {
@@ -23,14 +24,16 @@ class WindowParser {
   /// `data[0, size)` holds whole events separated by commas, then possibly the end of the array and what follows it.
   /// data[-1] and data[size] are free to be written, and SIMDJSON_PADDING bytes behind are readable.
   /// is_last: nothing follows, so an event without its end is damage; otherwise it is left unconsumed.
-  WindowResult parse(char* data, std::size_t size, bool is_last);
+  /// `offset`: of data[0] in the file, for the events' own.
+  WindowResult parse(char* data, std::size_t size, bool is_last, std::uint64_t offset = 0);
 
  private:
-  bool take(simdjson::ondemand::object object);
+  bool take(simdjson::ondemand::object object, std::uint64_t offset);
   /// Byte by byte, string-aware; each event parsed alone. `skip` events at the front were delivered already.
   WindowResult parse_carefully(char* data, std::size_t size, bool is_last, std::int64_t skip);
-  bool take_alone(std::string_view event, bool& is_repaired);
+  bool take_alone(std::string_view event, std::uint64_t offset, bool& is_repaired);
   const Sink& sink_;
+  std::uint64_t offset_ = 0;
   simdjson::ondemand::parser parser_, single_parser_;
   std::vector<char> single_;
 };

@@ -40,14 +40,20 @@ class PlainFile : public ByteSource {
   std::size_t read(char* into, std::size_t capacity) override {
     for (;;) {
       const ssize_t got = ::read(fd_, into, capacity);
-      if (got >= 0) return static_cast<std::size_t>(got);
+      if (got >= 0) {
+        position_ += static_cast<std::uint64_t>(got);
+        return static_cast<std::size_t>(got);
+      }
       if (errno != EINTR) fail(path_, std::string("cannot be read: ") + std::strerror(errno));
     }
   }
 
+  std::uint64_t position() const override { return position_; }
+
  private:
   std::string path_;
   int fd_ = -1;
+  std::uint64_t position_ = 0;
 };
 
 /// Common to both decoders: a raw file, a buffer of compressed bytes, the ones peeked at first.
@@ -58,6 +64,7 @@ class Inflated : public ByteSource {
     std::memcpy(buffer_.data(), peeked.data(), peeked.size());
     available_ = peeked.size();
   }
+  std::uint64_t position() const override { return raw_->position() - (available_ - at_); }
 
  protected:
   bool refill() {
@@ -88,8 +95,8 @@ class GzipSource : public Inflated {
     const uInt wanted = z_.avail_out;
     while (z_.avail_out > 0) {
       if (at_ == available_ && !refill()) {
-        if (is_inside_) fail(path_, "ends in the middle of its gzip stream", "copy the file again");
-        break;
+        if (is_inside_ && z_.avail_out == wanted) fail(path_, "ends in the middle of its gzip stream", "copy the file again");
+        break;  // what was inflated comes first; the next call meets the end again
       }
       if (!is_inside_) {  // concatenated members (pigz, cat a.gz b.gz); zero padding ends the file
         if (buffer_[at_] == 0) { at_ = available_; continue; }
@@ -101,7 +108,10 @@ class GzipSource : public Inflated {
       const int status = inflate(&z_, Z_NO_FLUSH);
       at_ = available_ - z_.avail_in;
       if (status == Z_STREAM_END) is_inside_ = false;
-      else if (status != Z_OK && status != Z_BUF_ERROR) fail(path_, "is damaged: not valid gzip", "copy the file again");
+      else if (status != Z_OK && status != Z_BUF_ERROR) {
+        if (z_.avail_out == wanted) fail(path_, "is damaged: not valid gzip", "copy the file again");
+        break;  // as above: zlib stays in its error state
+      }
     }
     return wanted - z_.avail_out;
   }
@@ -118,13 +128,16 @@ class ZstdSource : public Inflated {
     ZSTD_outBuffer out{into, capacity, 0};
     while (out.pos < out.size) {
       if (at_ == available_ && !refill()) {
-        if (is_inside_) fail(path_, "ends in the middle of its zstd stream", "copy the file again");
+        if (is_inside_ && out.pos == 0) fail(path_, "ends in the middle of its zstd stream", "copy the file again");
         break;
       }
       ZSTD_inBuffer in{buffer_.data(), available_, at_};
       const std::size_t status = ZSTD_decompressStream(z_.get(), &out, &in);
       at_ = in.pos;
-      if (ZSTD_isError(status)) fail(path_, std::string("is damaged: not valid zstd (") + ZSTD_getErrorName(status) + ")");
+      if (ZSTD_isError(status)) {
+        if (out.pos == 0) fail(path_, std::string("is damaged: not valid zstd (") + ZSTD_getErrorName(status) + ")");
+        break;
+      }
       is_inside_ = status != 0;
     }
     return out.pos;
@@ -146,6 +159,7 @@ class Rejoined : public ByteSource {
     at_ += count;
     return count;
   }
+  std::uint64_t position() const override { return raw_->position() - (peeked_.size() - at_); }
 
  private:
   std::unique_ptr<ByteSource> raw_;

@@ -13,6 +13,8 @@ class ByteSource {
   virtual ~ByteSource() = default;
   /// Fills up to `capacity` bytes; 0 means the end.
   virtual std::size_t read(char* into, std::size_t capacity) = 0;
+  /// Bytes of the file on disk that were taken so far, for progress.
+  virtual std::uint64_t position() const = 0;
 };
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 

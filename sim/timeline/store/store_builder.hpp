@@ -41,13 +41,17 @@ class StoreBuilder {
   void add_instant(std::uint32_t track, Nanoseconds time, OpId op, std::uint64_t offset = 0);
   void add_counter(std::uint32_t track, std::string_view series, Nanoseconds time, double value);
   /// Ends are bound to the innermost slice that encloses them at build().
-  void add_flow(std::uint32_t from_track, Nanoseconds from, std::uint32_t to_track, Nanoseconds to, OpId op);
+  /// `to_next`: the far end belongs to the next slice that starts, where none encloses it (Chrome's rule without "bp": "e").
+  void add_flow(std::uint32_t from_track, Nanoseconds from, std::uint32_t to_track, Nanoseconds to, OpId op, bool to_next = false);
   /// Identity of the collective of the slice added last on any track.
   void identify_last_slice(std::string_view kind, std::string_view group, std::uint32_t group_size, std::int64_t bytes);
   void add_metadata(std::uint32_t source, std::string_view key, std::string_view value);
   void set_origin(std::string_view origin);
-  /// Adds to every time of a source (clock alignment); before build().
-  void shift_source(std::uint32_t source, Nanoseconds offset, Nanoseconds residual, int matches);
+  SourceFile& source(std::uint32_t source);
+  /// Adds offsets[source] to every time of that source (clock alignment, a file's time base) in one pass; before build().
+  void shift_sources(const std::vector<Nanoseconds>& offsets);
+  /// A step that the file's events state themselves (args.step): widened by each call with the same rank and number.
+  void widen_step(std::uint32_t track, std::int64_t number, Nanoseconds begin, Nanoseconds end);
   /// Takes everything of another builder (a file read by another thread); its sources, tracks and texts are mapped.
   void absorb(StoreBuilder&& other);
 
@@ -57,10 +61,12 @@ class StoreBuilder {
     bool mark_overlapped = true;
     bool keep = false;  // the builder goes on being filled (a partial store); else it is emptied while the store grows
   };
+  /// Null when stopped; the builder is then of no further use unless `keep`.
   TracePtr build(const BuildOptions& options, std::stop_token stop = {});
 
+  struct State;  // builder_state.hpp
+
  private:
-  struct State;
   std::unique_ptr<State> state_;
 };
 /// A simulated or measured timeline in memory, without a file behind it.

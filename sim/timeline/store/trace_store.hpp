@@ -34,7 +34,8 @@ enum class TrackKind : std::uint8_t { device_stream, host_thread, async, counter
 
 struct SourceFile {
   std::string path;
-  Nanoseconds clock_offset = 0;    // was added to the file's times
+  Nanoseconds time_base = 0;       // baseTimeNanoseconds of the file: was added to its times
+  Nanoseconds clock_offset = 0;    // was added too, so that matched collectives end together
   Nanoseconds clock_residual = 0;  // how far matched collectives still disagree; 0 with no matches
   int clock_matches = 0;           // collectives the offset rests on; 0 = the clock is the file's own
   std::uint8_t offset_shift = 0;   // slice_source() << offset_shift = byte offset in the inflated file
@@ -81,6 +82,8 @@ struct CollectiveSlice {
   std::uint32_t group_size = 0;       // 0 = not stated
   std::int64_t bytes = 0;             // S as nccl-tests counts it; 0 = not stated
 };
+/// A step as the file's own events state it (args.step), per rank.
+struct StatedStep { RankId rank = 0; std::int64_t number = 0; Nanoseconds begin = 0, end = 0; };
 struct MetadataEntry { std::uint32_t source = 0; std::string key, value; };
 
 class TraceStore {
@@ -130,6 +133,7 @@ class TraceStore {
   const std::vector<CounterSeries>& counters() const { return parts_.counters; }
   const Column<CollectiveSlice>& collectives() const { return parts_.collectives; }  // by slice
   const std::vector<MetadataEntry>& metadata() const { return parts_.metadata; }
+  const std::vector<StatedStep>& stated_steps() const { return parts_.stated_steps; }  // by number, then rank
   /// Flow ids that leave or reach a slice.
   std::vector<std::uint32_t> flows_from(SliceId s) const;
   std::vector<std::uint32_t> flows_into(SliceId s) const;
@@ -166,6 +170,7 @@ class TraceStore {
     std::vector<CounterSeries> counters;
     Column<CollectiveSlice> collectives;
     std::vector<MetadataEntry> metadata;
+    std::vector<StatedStep> stated_steps;
     std::string origin;
     Nanoseconds begin = 0, end = 0;
   };
