@@ -66,6 +66,7 @@ void ChromeBuilder::name_tracks(int fallback_rank) {
     if (is_kineto_) {  // one rank a file, whatever processes and devices it lists
       spec.rank = state.document == 0 ? rank_ : -1;
       spec.process_key = fmt::format("{} {}", path_, state.document);
+      spec.rank_sort = 0;
       if (spec.rank < 0) spec.rank_label = path_.substr(path_.rfind('/') + 1) + (state.document > 0 ? fmt::format(" #{}", state.document + 1) : "");
       if (state.is_device) {
         const bool is_named = state.thread_name.find("stream") != std::string::npos;

@@ -33,10 +33,20 @@ struct Arrays {
   OpId op(std::size_t at) { return op_low[at] | (op_high.size > 0 ? OpId{op_high[at]} << 16 : 0U); }
 };
 
+/// Threads that a file names without putting anything on them take no row.
+std::vector<char> used_tracks(const StoreBuilder::State& s) {
+  std::vector<char> is_used(s.tracks.size(), 0);
+  for (std::size_t t = 0; t < s.tracks.size(); ++t) is_used[t] = s.counts[t] > 0;
+  for (const RawInstant& instant : s.instants) is_used[instant.track] = 1;
+  for (const CounterSeries& series : s.counters) is_used[series.track] = 1;
+  for (const RawFlow& flow : s.flows) is_used[flow.from] = is_used[flow.to] = 1;
+  return is_used;
+}
+
 class Builder {
  public:
   Builder(StoreBuilder::State& state, const StoreBuilder::BuildOptions& options, std::stop_token stop)
-      : s_(state), options_(options), stop_(std::move(stop)), order_(order_tracks(state.tracks)), arrays_(state.slices, state.ops.size() * 2 > 65536) {}
+      : s_(state), options_(options), stop_(std::move(stop)), order_(order_tracks(state.tracks, used_tracks(state))), arrays_(state.slices, state.ops.size() * 2 > 65536) {}
 
   /// Null when stopped.
   TracePtr build() {
@@ -54,7 +64,7 @@ class Builder {
     for (std::size_t i = 0; i < s_.sources.size(); ++i)
       parts_.sources[i].offset_shift = static_cast<std::uint8_t>(std::max(0, static_cast<int>(std::bit_width(s_.furthest_offset[i])) - 32));
     first_.assign(order_.tracks.size() + 1, 0);
-    for (std::size_t t = 0; t < s_.tracks.size(); ++t) first_[order_.place[t] + 1] = s_.counts[t];
+    for (std::size_t t = 0; t < s_.tracks.size(); ++t) if (order_.place[t] != kNoId) first_[order_.place[t] + 1] = s_.counts[t];
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
     placed_long_.reserve(s_.long_durations.size());

@@ -66,9 +66,9 @@ struct StoreBuilder::State {
   }
 };
 
-/// Tracks in display order with their ranks and nodes; `place[builder track]` = TrackId.
+/// Tracks in display order with their ranks and nodes; `place[builder track]` = TrackId, kNoId where nothing lies on it.
 struct TrackOrder { std::vector<TrackInfo> tracks; std::vector<RankInfo> ranks; std::vector<NodeInfo> nodes; std::vector<TrackId> place; };
-TrackOrder order_tracks(const std::vector<StoreBuilder::TrackSpec>& specs);
+TrackOrder order_tracks(const std::vector<StoreBuilder::TrackSpec>& specs, const std::vector<char>& is_used);
 /// "stream 7" before "stream 10".
 bool is_natural_less(const std::string& a, const std::string& b);
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <numeric>
 #include <tuple>
 
 #include "sim/timeline/store/builder_state.hpp"
@@ -55,12 +54,13 @@ int compare_track(const Spec& a, const Spec& b) {
 }
 }  // namespace
 
-TrackOrder order_tracks(const std::vector<Spec>& specs) {
-  std::vector<std::uint32_t> order(specs.size());
-  std::iota(order.begin(), order.end(), 0U);
+TrackOrder order_tracks(const std::vector<Spec>& specs, const std::vector<char>& is_used) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t t = 0; t < specs.size(); ++t)
+    if (is_used[t] != 0) order.push_back(t);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return compare_track(specs[a], specs[b]) < 0; });
   TrackOrder out;
-  out.place.resize(specs.size());
+  out.place.assign(specs.size(), kNoId);
   const Spec* last = nullptr;
   for (const std::uint32_t at : order) {
     const Spec& spec = specs[at];
