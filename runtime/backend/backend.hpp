@@ -33,13 +33,15 @@ class Store {
   virtual ~Store() = default;
   virtual void set(const std::string& key, const std::string& value) = 0;
   virtual std::string get(const std::string& key) = 0;
+  /// Address of this machine under which the other ranks reach it; "" = unknown.
+  virtual std::string local_address() const { return ""; }
 };
 
 struct GroupRequest {
   std::string name;  // the same on all members, unique among groups of the run: "world", "dp0"
   int rank = 0, size = 1;
   Seconds time_limit{120};
-  std::string interface;  // network interface or address; empty: the one that reaches the store
+  std::string interface;  // network interface or address; empty: store.local_address()
 };
 
 class Backend {
