@@ -84,8 +84,12 @@ TEST_CASE("data tensor and pipeline parallelism together train as one rank does"
 
 TEST_CASE("buckets leave while the backward runs when overlap is on", "[runtime][ranks]") {
   for (const bool overlaps : {true, false}) {
-    TrainingPlan plan = split(small_plan(Style::gpt), 2);
-    plan.buckets = {.bucket = Bytes(4 << 10), .overlaps = overlaps};
+    // Wide enough that the backward outlasts a thread's wake-up on a busy machine: 6 * 3 M parameters * 128 tokens = 2.4 GFLOP.
+    TrainingPlan plan = split(small_plan(Style::llama), 2);
+    TransformerSpec& model = plan.model.transformer;
+    model.layers = 4, model.hidden = 256, model.head_dim = 64, model.ffn = 768;
+    plan.training.sequence_length = 64;
+    plan.buckets = {.bucket = Bytes(256 << 10), .overlaps = overlaps};
     struct Seen { Nanoseconds first_reduce = -1, backward_end = 0; int reduces = 0; };
     std::vector<Seen> seen(2);
     on_ranks(plan, [&](Trainer& t) {
