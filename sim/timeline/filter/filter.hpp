@@ -55,6 +55,8 @@ class BoundFilter {
   BoundFilter(BoundFilter&&) noexcept;
   BoundFilter& operator=(BoundFilter&&) noexcept;
   bool matches(SliceId slice) const;
+  bool matches(SliceId slice, LaneId lane) const;  // the lane it lies on, where the caller knows it
+  bool matches_on_passing_lane(SliceId slice, LaneId lane) const;  // for scans that asked excludes_lane before
   /// True when no slice of the lane can match: skip it.
   bool excludes_lane(LaneId lane) const;
 

@@ -34,6 +34,7 @@ std::vector<std::uint32_t> cell_colours(std::span<const Rgb, kSliceCategories> p
 struct LodRow {
   std::vector<LaneId> lanes;
   bool is_state = false;
+  bool gaps_are_bubbles = false;  // state rows of ranks with pipeline messages: nothing between first and last slice is a bubble
 };
 /// One row per lane, in display order of the store.
 std::vector<LodRow> lane_rows(const TraceStore& trace);
@@ -61,7 +62,7 @@ class LodPyramid {
   bool is_complete() const;
   std::size_t memory() const;
   /// Fills width x height cells, row by row. Exact from the slices where the window holds few (see kExactSlices), else from the
-  /// pyramid: nearest level whose cells are not coarser than a pixel, or the finest there is.
+  /// pyramid: the finest level that skips nothing between pixels (its cells are one to two pixels), or the finest there is.
   /// Returns true when the cells are exact to the pixel; a worker can call query_exact for the rest.
   bool query(const LodQuery& query, std::span<LodCell> cells) const;
   /// Always from the slices; false when stopped.

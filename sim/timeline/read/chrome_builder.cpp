@@ -250,6 +250,13 @@ void ChromeBuilder::take_metadata(const RawEvent& event) {
     else state.sort = integer_of(value_of(event.args, "sort_index"), 0);
     return;
   }
+  if (event.name == "stepcast_track") {  // our own export says what a row was
+    TrackState& state = tracks_[track_of(event.pid, event.tid)];
+    const std::string_view kind = value_of(event.args, "kind");
+    state.stated_kind = kind == "host_thread" ? TrackKind::host_thread : kind == "async" ? TrackKind::async : TrackKind::device_stream;
+    state.has_stated_kind = true;
+    return;
+  }
   ProcessState& process = processes_[{document_, std::string(event.pid)}];
   if (event.name == "process_name") {
     std::string name = text_arg("name");

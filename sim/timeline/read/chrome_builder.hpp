@@ -43,7 +43,8 @@ class ChromeBuilder {
     std::uint32_t document = 0;
     std::string pid, tid, thread_name, group;  // group: async category or counter's name
     std::int64_t sort = 0;
-    TrackKind kind = TrackKind::host_thread;
+    TrackKind kind = TrackKind::host_thread, stated_kind = TrackKind::device_stream;
+    bool has_stated_kind = false;
     bool has_name = false, has_events = false, is_device = false, is_host = false;
   };
   struct ProcessState {

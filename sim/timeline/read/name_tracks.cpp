@@ -31,7 +31,7 @@ std::string_view trimmed(std::string_view text) {
 }  // namespace
 
 void ChromeBuilder::name_tracks(int fallback_rank) {
-  if (rank_ < 0 && is_kineto_) rank_ = fallback_rank;
+  if (rank_ < 0 && is_kineto_ && !is_ours_) rank_ = fallback_rank;
   // Processes numbered 0 .. n-1 without names are ranks (what mergers of per-rank files write).
   std::set<std::int64_t> pids;
   bool has_process_names = false, are_pids_numbers = true;
@@ -63,7 +63,7 @@ void ChromeBuilder::name_tracks(int fallback_rank) {
     spec.process_key = fmt::format("{} {} {}", process_name, state.pid, state.document);
     spec.rank_sort = process.sort;
 
-    if (is_kineto_) {  // one rank a file, whatever processes and devices it lists
+    if (is_kineto_ && !is_ours_) {  // one rank a file, whatever processes and devices it lists
       spec.rank = state.document == 0 ? rank_ : -1;
       spec.process_key = fmt::format("{} {}", path_, state.document);
       spec.rank_sort = 0;
@@ -89,8 +89,8 @@ void ChromeBuilder::name_tracks(int fallback_rank) {
         spec.label = std::string(trimmed(std::string_view(state.thread_name).substr(comma + 1)));
         spec.rank_sort = 0;
       }
-      spec.node = process_name, spec.node_sort = process.has_sort ? process.sort : node;
-      if (spec.kind == TrackKind::host_thread) spec.kind = TrackKind::device_stream;
+      spec.node = is_ours_ ? process.name : process_name, spec.node_sort = process.has_sort ? process.sort : node;
+      if (spec.kind == TrackKind::host_thread) spec.kind = state.has_stated_kind ? state.stated_kind : TrackKind::device_stream;
       continue;
     }
     if (const int rank = number_behind(process.name, "rank"); rank >= 0 && state.document == 0) {
@@ -99,6 +99,9 @@ void ChromeBuilder::name_tracks(int fallback_rank) {
       spec.rank = static_cast<std::int32_t>(std::stol(state.pid));
     } else if (node >= 0) {
       spec.node = process_name, spec.node_sort = process.has_sort ? process.sort : node;
+    }
+    if (state.has_stated_kind) {  // a rank without number, exported by us: its process carries the label
+      spec.kind = state.stated_kind, spec.node = host_, spec.node_sort = 0, spec.rank = -1;
     }
     if (spec.rank < 0) spec.rank_label = process_name + (state.document > 0 ? fmt::format(" #{}", state.document + 1) : "");
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/timeline/steps/steps.hpp"
 #include "sim/timeline/store/trace_store.hpp"
 
 namespace stepcast::trace {
@@ -13,7 +14,7 @@ struct CollectiveRun {
   std::string kind;   // "all_reduce", or the op's name where nothing says more
   std::string group;  // as stated; "" = inferred
   OpId op = 0;        // of the first member
-  std::int64_t step = -1;
+  std::int64_t step = -1;  // see number_steps
   std::int64_t bytes = 0;  // S of nccl-tests; 0 = not stated
   std::uint32_t group_size = 0;
   std::vector<SliceId> members;  // by rank
@@ -27,6 +28,8 @@ struct CollectiveRun {
 /// Matches by stated group and order where the trace tells them, else by name and common end (ends within `tolerance`; a
 /// simulated collective ends at the same nanosecond everywhere).
 std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds tolerance = 20'000);
+/// Fills `step` (the number the trace counts), from the first member.
+void number_steps(std::vector<CollectiveRun>& runs, const TraceStore& trace, const Steps& steps);
 
 struct CollectiveTotals {
   std::string kind, group;
@@ -37,7 +40,8 @@ struct CollectiveTotals {
 };
 std::vector<CollectiveTotals> collective_totals(const TraceStore& trace, const std::vector<CollectiveRun>& runs);
 
-/// Seconds and bytes between ranks by messages (send, recv) and arrows; by collective group otherwise. Row-major ranks x ranks.
+/// Bytes and messages between ranks: arrows between ranks, and collectives spread over a ring in rank order. Row-major ranks x ranks;
+/// refuses nothing, so ask for few thousand ranks at most (8 192 ranks take 1 GiB).
 struct CommunicationMatrix { std::size_t ranks = 0; std::vector<double> bytes; std::vector<std::int64_t> messages; };
 CommunicationMatrix communication_matrix(const TraceStore& trace, const std::vector<CollectiveRun>& runs);
 }  // namespace stepcast::trace

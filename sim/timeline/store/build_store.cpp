@@ -15,7 +15,7 @@ template <class T>
 struct Array {
   std::shared_ptr<T[]> data;
   std::size_t size = 0;
-  explicit Array(std::size_t n) : data(std::make_shared_for_overwrite<T[]>(n)), size(n) {}
+  explicit Array(std::size_t n) : data(huge_array<T>(n)), size(n) {}
   T& operator[](std::size_t i) { return data[i]; }
   Column<T> column() const { return Column<T>(std::span<const T>(data.get(), size), data); }
 };

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/timeline/store/huge_pages.hpp"
 #include "sim/timeline/store/interner.hpp"
 #include "sim/timeline/store/store_builder.hpp"
 
@@ -25,7 +26,7 @@ struct RawSlice {
   std::uint64_t offset() const { return std::uint64_t{op_and_offset_high >> 24} << 32 | offset_low; }
 };
 inline constexpr std::size_t kMaxOps = std::size_t{1} << 24;
-inline constexpr std::size_t kChunkSlices = std::size_t{1} << 16;  // 1.5 MB a chunk: freed one by one while the store is built
+inline constexpr std::size_t kChunkSlices = std::size_t{1} << 18;  // 6 MB a chunk: freed one by one while the store is built
 
 struct RawInstant { Nanoseconds time = 0; std::uint32_t track = 0; OpId op = 0; std::uint64_t offset = 0; };
 struct RawFlow { Nanoseconds from_time = 0, to_time = 0; std::uint32_t from = 0, to = 0; OpId op = 0; bool to_next = false; };
@@ -41,7 +42,7 @@ struct StoreBuilder::State {
   std::vector<TrackSpec> tracks;
   std::vector<std::uint32_t> counts;  // slices by track
   std::vector<std::uint64_t> furthest_offset;  // by source
-  std::vector<std::unique_ptr<std::vector<RawSlice>>> chunks;
+  std::vector<std::unique_ptr<HugeVector<RawSlice>>> chunks;
   std::size_t slices = 0;
   std::vector<std::pair<std::size_t, Nanoseconds>> long_durations;  // by raw index
   std::vector<RawInstant> instants;
@@ -58,7 +59,7 @@ struct StoreBuilder::State {
   RawSlice& raw(std::size_t i) { return (*chunks[i / kChunkSlices])[i % kChunkSlices]; }
   void push(const RawSlice& slice) {
     if (slices % kChunkSlices == 0) {
-      chunks.push_back(std::make_unique<std::vector<RawSlice>>());
+      chunks.push_back(std::make_unique<HugeVector<RawSlice>>());
       chunks.back()->reserve(kChunkSlices);
     }
     chunks.back()->push_back(slice);
