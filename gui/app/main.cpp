@@ -1,0 +1,42 @@
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QFileInfo>
+#include <cstdio>
+
+#include "gui/app/main_window.hpp"
+
+int main(int argc, char** argv) {
+  QApplication app(argc, argv);
+  QApplication::setOrganizationName("stepcast");
+  QApplication::setApplicationName("viewer");
+  QCommandLineParser parser;
+  parser.setApplicationDescription("Shows measured and simulated timelines of distributed training, and compares them.");
+  parser.addHelpOption();
+  parser.addPositionalArgument("trace", "Trace files or folders: stepcast, Chrome/Perfetto JSON, PyTorch profiler; plain, .gz or .zst. Several are merged, one rank each.", "[trace...]");
+  const QCommandLineOption compare({"b", "compare"}, "Open this trace as B and compare.", "trace");
+  const QCommandLineOption light("light", "Light theme.");
+  const QCommandLineOption fresh("fresh", "Do not restore the last session.");
+  const QCommandLineOption settings("settings", "Keep settings and session beside this file in place of the user's own.", "file");
+  parser.addOptions({compare, light, fresh, settings});
+  parser.process(app);
+
+  for (const QString& path : parser.positionalArguments() + parser.values(compare))
+    if (!QFileInfo::exists(path)) {
+      std::fprintf(stderr, "stepcast-viewer: %s: no such file or folder\n", qPrintable(path));
+      return 2;
+    }
+  stepcast::gui::MainWindow window(parser.value(settings));
+  if (parser.isSet(light)) window.set_theme_now(stepcast::gui::ThemeKind::light, stepcast::gui::theme().palette_kind);
+  window.show();
+  if (!parser.positionalArguments().isEmpty()) {
+    window.open(parser.positionalArguments());
+    if (parser.isSet(compare)) {
+      const QStringList b = parser.values(compare);
+      window.workspace().b.open(b);
+      window.apply_layout("compare");
+    }
+  } else if (!parser.isSet(fresh)) {
+    window.restore_last_session();
+  }
+  return QApplication::exec();
+}

@@ -1,0 +1,69 @@
+#pragma once
+#include <QImage>
+#include <QWidget>
+#include <memory>
+#include <vector>
+
+#include "gui/document/trace_facts.hpp"
+#include "gui/views/time_axis.hpp"
+
+namespace stepcast::gui {
+/// What a cell of the overview shows.
+enum class OverviewMode { state, dominant, exposed, straggler_wait, bubble, compute, idle };
+QString overview_mode_label(OverviewMode mode);
+
+/// All ranks over all time: one state lane per rank, the view of the timeline as a rectangle that can be dragged.
+class OverviewView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit OverviewView(QWidget* parent = nullptr);
+  /// `states` has one row per rank in the order shown; `order` names them.
+  void set_rows(std::shared_ptr<const trace::LodPyramid> states, trace::TracePtr trace, std::vector<trace::RankId> order);
+  void set_mode(OverviewMode mode);
+  OverviewMode mode() const { return mode_; }
+  void set_view(const TimeRange& view, double first_rank_row, double rank_rows);
+  void set_hits(std::vector<std::uint8_t> ticks);  // one per pixel column of strip_width()
+  void set_title(const QString& title, const QColor& edge);
+  int strip_width() const { return std::max(1, width() - kLeft - kRight); }
+  QRectF view_box() const;
+  const std::vector<trace::RankId>& order() const { return order_; }
+  QSize sizeHint() const override { return {900, 150}; }
+  QSize minimumSizeHint() const override { return {200, 60}; }
+  void render_into(QPainter& painter, const QSize& size, double dpr);
+  static constexpr int kLeft = 74, kRight = 8, kTop = 20, kBottom = 18;  // pixels around the strip
+
+ signals:
+  void view_dragged(const stepcast::gui::TimeRange& view);
+  void rank_chosen(uint rank);  // a click: RankId
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void changeEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+
+ private:
+  QRectF strip(const QSize& size) const;
+  TimeAxis axis(const QSize& size) const;
+  QImage cells(const QSize& pixels) const;
+  int row_at(double y) const;
+  std::shared_ptr<const trace::LodPyramid> states_;
+  trace::TracePtr trace_;
+  std::vector<trace::RankId> order_;
+  OverviewMode mode_ = OverviewMode::state;
+  TimeRange view_{0, 1};
+  double first_row_ = 0, shown_rows_ = 0;
+  std::vector<std::uint8_t> hits_;
+  QString title_;
+  QColor edge_;
+  QImage buffer_;
+  enum class Drag { none, move, span } drag_ = Drag::none;
+  QPointF drag_from_;
+  TimeRange drag_view_{0, 1};
+};
+/// Colours of all cells under a mode: state modes blend categories, the others are heat of a share.
+std::vector<std::uint32_t> overview_palette(OverviewMode mode);
+}  // namespace stepcast::gui
