@@ -2,7 +2,7 @@
 _stepcast() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
   if [ "$COMP_CWORD" = 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "simulate sweep check list compare validate --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "simulate sweep stragglers fit-stragglers check list compare validate --help --version" -- "$current")
     return
   fi
   case $previous in
@@ -17,7 +17,7 @@ _stepcast() {
   esac
   case $command in
     list) mapfile -t COMPREPLY < <(compgen -W "models clusters profiles strategies jobs schedules collectives algorithms compressors engines" -- "$current") ;;
-    simulate|sweep|check) mapfile -t COMPREPLY < <(compgen -f -W "$(stepcast list jobs 2>/dev/null | cut -d' ' -f1)" -- "$current") ;;
+    simulate|sweep|stragglers|check) mapfile -t COMPREPLY < <(compgen -f -W "$(stepcast list jobs 2>/dev/null | cut -d' ' -f1)" -- "$current") ;;
     *) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
   esac
 }

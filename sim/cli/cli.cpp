@@ -65,6 +65,7 @@ int parse_and_run(const std::vector<std::string>& arguments) {
   int exit_code = kGood;
   add_simulate_command(app, exit_code);
   add_sweep_command(app, exit_code);
+  add_stragglers_command(app, exit_code);
   add_check_command(app, exit_code);
   add_list_command(app, exit_code);
   add_compare_command(app, exit_code);

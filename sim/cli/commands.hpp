@@ -6,6 +6,7 @@
 namespace stepcast {
 void add_simulate_command(CLI::App& app, int& exit_code);
 void add_sweep_command(CLI::App& app, int& exit_code);
+void add_stragglers_command(CLI::App& app, int& exit_code);  // stragglers, fit-stragglers
 void add_check_command(CLI::App& app, int& exit_code);
 void add_list_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);

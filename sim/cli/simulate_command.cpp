@@ -30,6 +30,7 @@ void simulate_step(const SimulateArguments& a, const Prepared& p, EngineKind eng
   const Json report = report_json(p.scenario, p.profile, forecast, {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});
   if (!a.folder.empty()) {
     write_json_file(a.folder + "/report.json", report);
+    if (forecast.sync) write_file(a.folder + "/updates.csv", update_log_csv(*forecast.sync));
     if (forecast.outcome.timeline) write_chrome_trace(*forecast.outcome.timeline, a.folder + "/trace.json.gz");
   }
   if (a.is_json) fmt::print("{}\n", report.dump(2));
@@ -50,7 +51,7 @@ int run(const SimulateArguments& a) {
   const Prepared p = prepared(a.what);
   if (p.scenario.collective_sweep) simulate_sweep_of_sizes(a, p, engine, watch);
   else simulate_step(a, p, engine, watch);
-  if (!a.folder.empty() && !a.is_json) fmt::print("written         {0}/report.json{1}\n", a.folder, p.scenario.collective_sweep ? "" : ", " + a.folder + "/trace.json.gz (ui.perfetto.dev opens it)");
+  if (!a.folder.empty() && !a.is_json) fmt::print("written         {0}/report.json{1}\n", a.folder, p.scenario.collective_sweep ? "" : ", " + a.folder + (p.scenario.sync.is_lockstep() ? "/trace.json.gz (ui.perfetto.dev opens it)" : "/updates.csv (who read which version)"));
   return kGood;
 }
 }  // namespace
@@ -60,7 +61,7 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
   CLI::App& command = *app.add_subcommand("simulate", "forecast one training step, or the times of a bare collective");
   arguments->what.add_to(command);
   add_engine_option(command, arguments->engine);
-  command.add_option("-o,--output", arguments->folder, "folder for report.json and trace.json.gz [none written]")->type_name("DIR");
+  command.add_option("-o,--output", arguments->folder, "folder for report.json, trace.json.gz and (replicas out of lockstep) updates.csv [none written]")->type_name("DIR");
   command.add_flag("--json", arguments->is_json, "print the report as one JSON document and nothing else");
   command.add_option("--detail", arguments->detail_ranks, "workers whose trace shows every op; the others show passes")->check(CLI::Range(0, 1 << 20))->capture_default_str()->type_name("N");
   command.callback([arguments, &exit_code] { exit_code = run(*arguments); });

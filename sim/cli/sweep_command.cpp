@@ -55,6 +55,12 @@ std::map<std::string, std::string> figures_of(const Json& r) {
   if (r["money"].is_object()) put("usd_per_step", r["money"]["usd_per_step"]);
   put("gpus", r["scenario"]["gpus"]);
   for (const auto& [category, seconds] : r["breakdown_s"].items()) put(category + "_s", seconds);
+  if (r["stragglers"].is_object()) put("straggler_slowdown", r["stragglers"]["slowdown"]);
+  if (r["step_distribution_s"].is_object()) put("step_time_p99_s", r["step_distribution_s"]["p99"]);
+  if (r["synchronisation"].is_object()) put("mean_staleness", r["synchronisation"]["staleness"]["mean"]);
+  double bytes = 0;
+  for (const auto& [group, count] : r["network"]["bytes_by_group"].items()) bytes += count.get<double>();
+  put("network_bytes", Json(bytes));
   put("simulation_wall_s", r["simulation"]["wall_s"]);
   return figures;
 }

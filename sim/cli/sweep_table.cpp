@@ -28,7 +28,7 @@ const std::vector<std::string>& SweepTable::figure_columns() {
     std::vector<std::string> all{"step_time_s", "step_time_p05_s", "step_time_p95_s", "tokens_per_s", "samples_per_s", "model_flops_utilization",
                                  "hardware_flops_utilization", "memory_worst_GiB", "fits", "usd_per_step", "gpus"};
     for (const auto& [category, name] : EnumText<Category>::table) all.push_back(std::string(name) + "_s");
-    all.push_back("simulation_wall_s");
+    for (const char* column : {"straggler_slowdown", "step_time_p99_s", "mean_staleness", "network_bytes", "simulation_wall_s"}) all.push_back(column);
     return all;
   }();
   return columns;

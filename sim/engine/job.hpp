@@ -7,6 +7,7 @@
 #include "sim/cluster/topology.hpp"
 #include "sim/collective/collective_model.hpp"
 #include "sim/graph/step_graph.hpp"
+#include "sim/straggler/disturbance.hpp"
 #include "sim/timeline/timeline.hpp"
 
 /// A step with seconds, links and workers: what the executor runs. Made by `lower`, free of models and profiles.
@@ -69,6 +70,8 @@ struct Worker {
   double jitter_sigma = 0;            // lognormal, drawn per (rank, work op); the slowest of `jitter_ranks` counts
   int jitter_ranks = 1;
   double pause = 0;                   // seconds before its first compute op
+  double data_wait = 0;               // seconds for which its batch is not there yet, before the pause
+  std::int32_t disturbance = -1;      // index into Job::disturbances: slowness that changes with the moment; -1 = none
   double host_lead = 0;               // seconds by which the host thread is ahead when the step begins
   std::array<std::int32_t, kGroupKinds> group{};  // index into Job::groups, -1 = none
 };
@@ -93,7 +96,11 @@ struct Job {
   std::vector<LinkEvent> link_events;
   std::vector<std::vector<LinkId>> node_ports;  // links that a LinkEvent of that node scales
   double compute_slowdown_in_overlap = 1;  // factor on compute while a collective of this worker is on the wire
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;             // of this step
+  std::vector<Disturbance> disturbances;
+  std::uint64_t run_seed = 1;         // of the run; disturbances tell its steps apart by `step` and `clock_s`
+  int step = 0;
+  double clock_s = 0;                 // when the step starts, seconds since the run began
   bool is_folded = false;
 };
 }  // namespace stepcast

@@ -26,9 +26,12 @@ Op gemm(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k) {
 ///   onebit       scale (read gN), sign: read (g+4)N, write N/8 + 4N          Seide et al., Interspeech 2014
 ///   topk         radix select of |g + residual| reads it 4 times (8 bits a pass), gather of kN values and 4-byte indices
 ///   randomk      indices from a seed shared by the ranks, so that payloads add up: read kN, residual
+///   dgc          momentum correction u = m u + g, v += u (read g+8, write 8), threshold from a 1 % sample's radix select, one
+///                pass that takes what lies above it (read 4N) and clears it       Lin et al., ICLR 2018, algorithm 4 and section 3
 ///   powersgd     P = MQ, orthogonalise, Q = M'P, M ~ PQ' : three thin GEMMs       Vogels et al., NeurIPS 2019
 CompressedBucket compressed(const CompressionSpec& compression, const GradientBucket& bucket, std::int64_t g, int ranks) {
   const std::int64_t n = bucket.elements;
+  const std::int64_t residual = compression.error_feedback ? 4 : 0;  // fp32, read and written
   CompressedBucket result;
   const auto cast = [&](std::int64_t width) {
     result.payload = Bytes(n * width);
@@ -43,13 +46,13 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
     case CompressionScheme::fp8:
       cast(1);
       result.encode = {stream(op::encode, StreamKind::reduction, g * n, 4),
-                       stream(op::encode, StreamKind::elementwise, (g + 4) * n, 5 * n)};
+                       stream(op::encode, StreamKind::elementwise, (g + residual) * n, (1 + residual) * n)};
       break;
     case CompressionScheme::onebit:
       result.payload = Bytes((n + 7) / 8 + 4);
       result.is_summable = false;
       result.encode = {stream(op::encode, StreamKind::reduction, g * n, 4),
-                       stream(op::encode, StreamKind::elementwise, (g + 4) * n, n / 8 + 4 * n)};
+                       stream(op::encode, StreamKind::elementwise, (g + residual) * n, n / 8 + residual * n)};
       result.decode = {stream(op::decode, StreamKind::elementwise, result.payload.value * ranks, g * n)};
       break;
     case CompressionScheme::topk:
@@ -58,11 +61,23 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
       const auto kept = std::max<std::int64_t>(1, std::llround(static_cast<double>(n) * compression.ratio));
       result.payload = Bytes(kept * (g + (selects ? 4 : 0)));
       result.is_summable = !selects;
-      if (selects) result.encode.push_back(stream(op::encode, StreamKind::reduction, 4 * (g + 4) * n, 4 * kept, 4));
-      result.encode.push_back(stream(op::encode, StreamKind::elementwise, (g + 4) * n, 4 * n + result.payload.value));
+      if (selects) result.encode.push_back(stream(op::encode, StreamKind::reduction, 4 * (g + residual) * n, 4 * kept, 4));
+      result.encode.push_back(stream(op::encode, StreamKind::elementwise, residual > 0 ? (g + residual) * n : g * kept, residual * n + result.payload.value));
       result.decode = {stream(op::decode, StreamKind::elementwise, 0, g * n),  // clear, then scatter
                        stream(op::decode, StreamKind::copy, result.payload.value * (selects ? ranks : 1),
                               g * kept * (selects ? ranks : 1))};
+      break;
+    }
+    case CompressionScheme::dgc: {
+      const auto kept = std::max<std::int64_t>(1, std::llround(static_cast<double>(n) * compression.ratio));
+      const std::int64_t sample = std::max<std::int64_t>(1, n / 100);
+      result.payload = Bytes(kept * (g + 4));
+      result.is_summable = false;
+      result.encode = {stream(op::encode, StreamKind::elementwise, (g + 8) * n, 8 * n),
+                       stream(op::encode, StreamKind::reduction, 4 * 4 * sample, 4, 4),
+                       stream(op::encode, StreamKind::elementwise, 4 * n, 2 * 4 * kept + result.payload.value)};
+      result.decode = {stream(op::decode, StreamKind::elementwise, 0, g * n),
+                       stream(op::decode, StreamKind::copy, result.payload.value * ranks, g * kept * ranks)};
       break;
     }
     case CompressionScheme::powersgd: {
@@ -73,14 +88,14 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
       // The bucket's matrices as one of the same area: rows = p / r, columns = area / rows.
       const std::int64_t rows = std::max<std::int64_t>(1, bucket.factor_p / rank);
       const std::int64_t columns = std::max<std::int64_t>(1, bucket.matrix_elements / rows);
-      result.encode = {stream(op::encode, StreamKind::elementwise, (g + 4) * bucket.matrix_elements, 4 * bucket.matrix_elements),
+      result.encode = {stream(op::encode, StreamKind::elementwise, (g + residual) * bucket.matrix_elements, 4 * bucket.matrix_elements),
                        gemm(op::encode, rows, rank, columns)};
       // Gram-Schmidt passes over P once per column of it.
       result.between = {stream(op::encode, StreamKind::reduction, 4 * bucket.factor_p * rank, 4 * bucket.factor_p,
                                static_cast<int>(rank)),
                         gemm(op::encode, columns, rank, rows)};
       result.decode = {gemm(op::decode, rows, columns, rank),
-                       stream(op::decode, StreamKind::elementwise, (g + 4) * bucket.matrix_elements, 4 * bucket.matrix_elements)};
+                       stream(op::decode, StreamKind::elementwise, (g + residual) * bucket.matrix_elements, (residual > 0 ? 4 : g) * bucket.matrix_elements)};
       break;
     }
   }

@@ -120,4 +120,31 @@ std::vector<GradientBucket> gradient_buckets(const StageContext& context, const 
   });
   return buckets;
 }
+
+std::vector<GradientBucket> tensors_of(const StageContext& context, const std::vector<int>& layers, BackwardPart part) {
+  return gradient_buckets(context, layers, part, Bytes(1), Bytes(0));
+}
+
+std::vector<GradientBucket> planned_buckets(const StageContext& context, const std::vector<int>& layers, BackwardPart part, const BucketPlan& plan) {
+  const std::vector<GradientBucket> tensors = tensors_of(context, layers, part);
+  std::vector<GradientBucket> buckets;
+  std::size_t next = 0;
+  for (std::size_t b = 0; b < plan.tensors.size(); ++b) {
+    GradientBucket bucket;
+    for (int i = 0; i < plan.tensors[b]; ++i, ++next) {
+      STEPCAST_ASSERT(next < tensors.size(), "a plan is made from the same tensors");
+      const GradientBucket& tensor = tensors[next];
+      bucket.group = tensor.group;
+      bucket.elements += tensor.elements;
+      bucket.complete_after = std::max(bucket.complete_after, tensor.complete_after);
+      bucket.matrix_elements += tensor.matrix_elements;
+      bucket.factor_p += tensor.factor_p;
+      bucket.factor_q += tensor.factor_q;
+    }
+    bucket.hold_s = plan.hold_s[b];
+    buckets.push_back(bucket);
+  }
+  STEPCAST_ASSERT(next == tensors.size(), "a plan takes every tensor");
+  return buckets;
+}
 }  // namespace stepcast

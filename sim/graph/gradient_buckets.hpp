@@ -12,6 +12,7 @@ struct GradientBucket {
   /// Of the elements, those in weight matrices large enough to pay a rank-r factorisation (m x n -> r(m + n)), and the
   /// elements of the two factors. What is not in such a matrix travels as it is.
   std::int64_t matrix_elements = 0, factor_p = 0, factor_q = 0;
+  double hold_s = 0;                // planned buckets: from ready to sent off
 };
 
 /// Ops of one chunk's backward in order: per layer, last first, its recomputation and its backward.
@@ -26,4 +27,8 @@ std::vector<Op> backward_ops(const StageContext& context, const std::vector<int>
 /// bucket_bytes = 0 makes one bucket per group kind.
 std::vector<GradientBucket> gradient_buckets(const StageContext& context, const std::vector<int>& layers,
                                              BackwardPart part, Bytes bucket_bytes, Bytes first_bucket_bytes);
+/// One bucket per tensor: every parameter closes its own.
+std::vector<GradientBucket> tensors_of(const StageContext& context, const std::vector<int>& layers, BackwardPart part);
+/// The plan's buckets; its counts add up to the tensors.
+std::vector<GradientBucket> planned_buckets(const StageContext& context, const std::vector<int>& layers, BackwardPart part, const BucketPlan& plan);
 }  // namespace stepcast

@@ -11,6 +11,9 @@ namespace stepcast {
 /// decode around a smaller message where one is chosen. Nothing is issued for a group of one rank.
 void reduce_bucket(const StageContext& context, ProgramWriter& writer, const GradientBucket& bucket, std::vector<int> after);
 
+/// The same without the copy to host memory that an offloaded optimizer needs.
+void reduce_on_network(const StageContext& context, ProgramWriter& writer, const GradientBucket& bucket, std::vector<int> after);
+
 /// What a compressor makes of a bucket of `elements` gradients of `element_bytes`.
 struct CompressedBucket {
   Bytes payload;             // one rank's encoded bytes (PowerSGD: both factors and what is not factored)

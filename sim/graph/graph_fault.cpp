@@ -24,6 +24,7 @@ std::string place(int stage, std::size_t op, const StageGraph& graph) {
 std::string fault_of_op(const StepGraph& graph, int stage, std::size_t index) {
   const StageGraph& program = graph.stages[static_cast<std::size_t>(stage)];
   const GraphOp& op = program.ops[index];
+  if (op.kind == GraphOp::Kind::work && op.hold_s > 0 && op.work < 0) return "";
   if (op.kind == GraphOp::Kind::work && (op.work < 0 || static_cast<std::size_t>(op.work) >= program.works.size()))
     return place(stage, index, program) + " names a work list that does not exist";
   if (op.kind != GraphOp::Kind::work && op.buffer.value <= 0) return place(stage, index, program) + " moves no bytes";

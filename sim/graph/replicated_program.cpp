@@ -33,11 +33,23 @@ class ReplicatedProgram {
       messages_.send_from(work, done);
     }
     for (const GradientBucket& bucket : late_) reduce_bucket(context_, writer_, bucket, {writer_.last_on(Lane::compute)});
+    find_unused_parameters();
     end_step(context_, writer_);
     return writer_.take();
   }
 
  private:
+  /// DDP with find_unused_parameters: ranks agree on who used which parameter by summing a map of one int32 per tensor, after
+  /// the last bucket (torch/csrc/distributed/c10d/reducer.cpp, all_reduce_local_used_map).
+  void find_unused_parameters() {
+    if (!context_.scenario().strategy.find_unused_parameters || group_size(GroupKind::dp, context_.layout()) == 1) return;
+    std::int64_t tensors = 0;
+    for (int chunk = 0; chunk < context_.chunks(); ++chunk)
+      tensors += static_cast<std::int64_t>(tensors_of(context_, context_.layers_of(chunk), BackwardPart::whole).size());
+    writer_.collective(op::grad_reduce, Lane::gradient, Category::exposed_dp, Collective::all_reduce, GroupKind::dp, Bytes(4 * std::max<std::int64_t>(1, tensors)),
+                       {writer_.last_on(Lane::compute)});
+  }
+
   struct ParameterGather { std::size_t first_layer = 0; std::vector<int> ops; };
 
   /// ZeRO-2 keeps gradients sharded, so it reduces every micro-batch; the others accumulate and reduce once. In a
@@ -108,6 +120,7 @@ class ReplicatedProgram {
     const bool overlaps = strategy.overlap_grad_reduce;
     // Without overlap nothing is gained by leaving early, and frameworks reduce the whole buffer at once.
     const std::vector<GradientBucket> buckets =
+        context_.plan() != nullptr ? planned_buckets(context_, context_.layers_of(work.chunk), part, *context_.plan()) :
         gradient_buckets(context_, context_.layers_of(work.chunk), part, overlaps ? strategy.bucket_bytes : Bytes(0),
                          overlaps ? strategy.first_bucket_bytes : Bytes(0));
     if (!overlaps) {

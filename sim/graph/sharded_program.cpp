@@ -3,6 +3,7 @@
 
 #include "sim/graph/gradient_buckets.hpp"
 #include "sim/graph/gradient_reduce.hpp"
+#include "sim/graph/offload.hpp"
 #include "sim/graph/pipeline_messages.hpp"
 #include "sim/graph/program_writer.hpp"
 #include "sim/graph/stage_programs.hpp"
@@ -101,8 +102,11 @@ class ShardedProgram {
 
   std::vector<int> gather(const LayerUse& use, const std::vector<int>& after) {
     std::vector<int> ops;
-    for (const int op : {gather_parameters(context_, writer_, GroupKind::dp, layer_of(use).dense_parameters, after),
-                         gather_parameters(context_, writer_, GroupKind::edp, layer_of(use).expert_parameters, after)})
+    std::vector<int> ready = after;
+    if (const int fetched = fetch_parameters(context_, writer_, layer_of(use).dense_parameters + layer_of(use).expert_parameters, after); fetched >= 0)
+      ready = {fetched}, ops.push_back(fetched);
+    for (const int op : {gather_parameters(context_, writer_, GroupKind::dp, layer_of(use).dense_parameters, ready),
+                         gather_parameters(context_, writer_, GroupKind::edp, layer_of(use).expert_parameters, ready)})
       if (op >= 0) ops.push_back(op);
     return ops;
   }

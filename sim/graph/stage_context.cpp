@@ -17,8 +17,8 @@ std::vector<int> layers_at(const Scenario& scenario, const ModelWork& model, int
   return layers;
 }
 
-StageContext::StageContext(const Scenario& scenario, const ModelWork& model, int stage)
-    : scenario_(scenario), model_(model), stage_(stage) {
+StageContext::StageContext(const Scenario& scenario, const ModelWork& model, int stage, const BucketPlan* plan)
+    : scenario_(scenario), model_(model), stage_(stage), plan_(plan) {
   const ParallelLayout& layout = scenario.parallel;
   for (int chunk = 0; chunk < layout.virtual_stages; ++chunk) {
     layers_.push_back(layers_at(scenario, model, stage, chunk));

@@ -8,7 +8,7 @@ namespace stepcast {
 /// What every part of a stage's program asks about the stage: its layers, its neighbours, its schedule.
 class StageContext {
  public:
-  StageContext(const Scenario& scenario, const ModelWork& model, int stage);
+  StageContext(const Scenario& scenario, const ModelWork& model, int stage, const BucketPlan* plan = nullptr);
 
   const Scenario& scenario() const { return scenario_; }
   const ModelWork& model() const { return model_; }
@@ -38,11 +38,14 @@ class StageContext {
   /// The group that ZeRO scatters over: dp_shard under HSDP, else the replicas' own.
   GroupKind shard_group(GroupKind replicas) const;
   bool is_hybrid_sharded() const;
+  /// Buckets that were planned; null where the strategy's sizes make them.
+  const BucketPlan* plan() const { return plan_; }
 
  private:
   const Scenario& scenario_;
   const ModelWork& model_;
   int stage_;
+  const BucketPlan* plan_;
   std::vector<std::vector<int>> layers_;
   std::vector<Work> schedule_;
   std::vector<std::size_t> last_backward_;  // per chunk

@@ -1,5 +1,6 @@
 #include "sim/graph/step_end.hpp"
 
+#include "sim/graph/offload.hpp"
 #include "sim/timeline/op_names.hpp"
 
 namespace stepcast {
@@ -55,6 +56,10 @@ void end_step(const StageContext& context, ProgramWriter& writer) {
                                             GroupKind::world, Bytes(4), {done}));  // one fp32 square sum
   }
   int updated_at = writer.last_on(Lane::compute);
+  if (context.scenario().strategy.offload != Offload::none) {
+    if (const int copied = writer.last_on(Lane::data); copied >= 0) writer.hold_compute(copied);
+    update = update_on_host(context, updated);
+  }
   if (!update.empty())
     updated_at = writer.work(writer.add_list(phase::optimizer, std::move(update)), {}, -1, 0, Category::optimizer);
 

@@ -41,6 +41,7 @@ struct GraphOp {
   std::uint32_t tag = 0;            // send and recv of one message carry the same tag (per ordered pair of stages)
   std::vector<int> after;           // ops of this stage that complete first, beside the order of the lane
   int micro_batch = -1, chunk = 0;
+  double hold_s = 0;                // work without a list: the framework waits by its own clock (Horovod's cycle)
 };
 
 struct StageGraph {
@@ -49,10 +50,15 @@ struct StageGraph {
 };
 struct StepGraph { std::vector<StageGraph> stages; };
 
+/// Buckets that a framework forms while the step runs (Horovod): how many tensors each takes, in order of readiness, and how
+/// long after its last tensor is ready it is sent off.
+struct BucketPlan { std::vector<int> tensors; std::vector<double> hold_s; };
+
 /// Builds every stage's program: schedule order, p2p on its own lanes, gradient buckets that leave when their last layer's
 /// backward ends, ZeRO/FSDP gathers with prefetch, tied-embedding all-reduce, encode/decode around compressed messages,
 /// optimizer with norm and clip, parameter gather.
-StepGraph build_step_graph(const Scenario& scenario, const ModelWork& work);
+/// `plan`: buckets to use in place of the strategy's sizes; one pipeline stage, one backward.
+StepGraph build_step_graph(const Scenario& scenario, const ModelWork& work, const BucketPlan* plan = nullptr);
 
 /// Every send is met by one receive, dependencies point backwards or across lanes without a cycle, bytes agree. Empty when sound.
 std::string graph_fault(const StepGraph& graph);

@@ -7,6 +7,7 @@
 #include "sim/core/assert.hpp"
 #include "sim/io/json.hpp"
 #include "sim/report/report.hpp"
+#include "sim/report/tradeoffs_json.hpp"
 
 namespace stepcast {
 namespace {
@@ -143,6 +144,9 @@ Json report_json(const Scenario& s, const Profile& profile, const Forecast& fore
   const double executed_flops = model_flops + recompute_flops(s, forecast.work);
   report["hardware_flops_utilization"] =
       peak > 0 ? Json(executed_flops / (time.p50 * peak)) : Json(nullptr);
+  report["step_distribution_s"] = distribution_json(forecast.step_times);
+  report["stragglers"] = stragglers_json(s, forecast, time.mean);
+  report["synchronisation"] = synchronisation_json(s, forecast);
   report["model_TFLOP_per_s_per_gpu"] = model_flops / time.p50 / s.parallel.world() / 1e12;
   report["host_bound_share"] = forecast.host_bound_share;
   report["memory_GiB"] = memory_json(s, forecast.memory, fits);

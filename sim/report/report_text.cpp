@@ -99,6 +99,29 @@ void add_network(Lines out, const Json& r) {
   }
 }
 
+void add_many_steps(Lines out, const Json& r) {
+  if (const Json& d = r["step_distribution_s"]; d.is_object())
+    fmt::format_to(out, "\nsteps           {} simulated: mean {}, p50 {}, p95 {}, p99 {}, max {}\n", d["steps"].get<std::size_t>(), seconds_text(d["mean"].get<double>()),
+                   seconds_text(d["p50"].get<double>()), seconds_text(d["p95"].get<double>()), seconds_text(d["p99"].get<double>()), seconds_text(d["max"].get<double>()));
+  if (const Json& s = r["stragglers"]; s.is_object()) {
+    fmt::format_to(out, "stragglers      {:.3f} x the step without them ({}); stepcast stragglers tells whose fault it is\n", s["slowdown"].get<double>(), seconds_text(s["straggler_free_step_s"].get<double>()));
+    for (const Json& e : s["evictions"])
+      fmt::format_to(out, "evicted         node {} after step {}: {:.2f} x its peers{}\n", e["node"].get<int>(), e["after_step"].get<int>(), e["slowness"].get<double>(), e["by_spare"].get<bool>() ? ", a spare took over" : ", nobody took over");
+  }
+  const Json& y = r["synchronisation"];
+  if (!y.is_object()) return;
+  fmt::format_to(out, "\nsynchronisation {}: {} workers, {:.4g} updates/s, {} dropped\n", y["mode"].get<std::string>(), y["workers"].get<std::size_t>(), y["updates_per_s"].get<double>(), y["dropped"].get<std::int64_t>());
+  fmt::format_to(out, "staleness       mean {:.2f}, most {}\n", y["staleness"]["mean"].get<double>(), y["staleness"]["max"].get<std::int64_t>());
+  double busy = 0, in = 0, most = 0;
+  for (const Json& u : y["servers"]) {
+    busy += u["utilisation"].get<double>() / static_cast<double>(y["servers"].size());
+    in += u["nic_in"].get<double>() / static_cast<double>(y["servers"].size());
+    most = std::max(most, u["nic_in"].get<double>());
+  }
+  if (!y["servers"].empty())
+    fmt::format_to(out, "servers         {}: CPU busy {:.0f} %, port in {:.0f} % (fullest {:.0f} %)\n", y["servers"].size(), 100 * busy, 100 * in, 100 * most);
+}
+
 void add_caveats(Lines out, const Json& r) {
   for (const Json& e : r["extrapolated"])
     fmt::format_to(out, "extrapolated    {} ({:.1f} % of the step; nearest measured {})\n", e["what"].get<std::string>(), 100 * e["share_of_step"].get<double>(), e["nearest_measured"].get<std::string>());
@@ -113,6 +136,7 @@ std::string report_text(const Json& r) {
   add_head(out, r);
   add_step(out, r);
   add_breakdown(out, r);
+  add_many_steps(out, r);
   add_memory(out, r);
   add_network(out, r);
   fmt::format_to(out, "\n");

@@ -6,12 +6,13 @@
 
 #include "sim/io/object_reader.hpp"
 #include "sim/scenario/parts.hpp"
+#include "sim/scenario/check_tradeoffs.hpp"
 #include "sim/scenario/unused_keys.hpp"
 
 namespace stepcast {
 namespace {
 constexpr std::int64_t kFormatVersion = 1;  // "stepcast": 1
-const std::vector<std::string> kTrainingSections{"model", "training", "parallel", "compression", "stragglers"};
+const std::vector<std::string> kTrainingSections{"model", "training", "parallel", "compression", "stragglers", "mitigation", "sync"};
 
 const Json* section_of(const Json& document, const std::string& key) {
   const auto it = document.find(key);
@@ -157,7 +158,11 @@ class Assembly {
 
     read_strategy_section(r);
     if (auto compression = r.object("compression")) scenario_.compression = read_compression(*compression);
-    for (const ObjectReader& straggler : r.objects("stragglers")) scenario_.stragglers.push_back(read_straggler(straggler, world));
+    const int nodes = has_cluster_ ? scenario_.cluster.nodes() : 0;
+    for (const ObjectReader& straggler : r.objects("stragglers")) scenario_.stragglers.push_back(read_straggler(straggler, world, nodes));
+    if (auto mitigation = r.object("mitigation")) scenario_.mitigation = read_mitigation(*mitigation);
+    if (auto sync = r.object("sync")) scenario_.sync = read_sync(*sync, nodes);
+    if (has_cluster_ && has_layout && problems_.empty()) check_tradeoffs(scenario_, file_, problems_);
     check_link_events();
   }
 

@@ -7,7 +7,9 @@ namespace stepcast {
 /// stated in elements their bytes.
 StrategySpec read_strategy(ObjectReader reader, int dp, std::int64_t gradient_element_bytes);
 CompressionSpec read_compression(ObjectReader reader);
-StragglerSpec read_straggler(ObjectReader reader, int world);
+StragglerSpec read_straggler(ObjectReader reader, int world, int nodes);
+MitigationSpec read_mitigation(ObjectReader reader);
+SyncSpec read_sync(ObjectReader reader, int nodes);
 RunSpec read_run(ObjectReader reader);
 CollectiveSweep read_collective_sweep(ObjectReader reader, int gpus_per_node);
 }  // namespace stepcast

@@ -4,50 +4,31 @@
 
 #include "sim/io/object_reader.hpp"
 #include "sim/scenario/parts.hpp"
-#include "sim/scenario/rank_ranges.hpp"
 
 namespace stepcast {
-namespace {
-enum class JitterKind { lognormal };
-}
-template <>
-struct EnumText<JitterKind> {
-  static constexpr std::array<std::pair<JitterKind, std::string_view>, 1> table{{{JitterKind::lognormal, "lognormal"}}};
-};
-
 CompressionSpec read_compression(ObjectReader r) {
   CompressionSpec c;
   c.scheme = r.one_of<CompressionScheme>("scheme");
-  const bool keeps_a_share = c.scheme == CompressionScheme::topk || c.scheme == CompressionScheme::randomk;
-  const bool is_low_rank = c.scheme == CompressionScheme::powersgd;
+  using enum CompressionScheme;
+  const bool is_dgc = c.scheme == dgc, keeps_a_share = c.scheme == topk || c.scheme == randomk || is_dgc;
+  const bool is_cast = c.scheme == fp16 || c.scheme == bf16;
   // A key that the scheme does not use would be without effect: it is refused.
-  if (r.has("ratio") && !keeps_a_share) r.problem("ratio", "has no effect with scheme " + std::string(text_of(c.scheme)), "topk and randomk use it");
-  if (r.has("rank") && !is_low_rank) r.problem("rank", "has no effect with scheme " + std::string(text_of(c.scheme)), "powersgd uses it");
-  c.ratio = r.number("ratio", {.fallback = c.ratio, .min = 1e-6, .max = 1});
+  const auto refuse = [&](const char* key, bool is_used, const char* who) {
+    if (r.has(key) && !is_used) r.problem(key, "has no effect with scheme " + std::string(text_of(c.scheme)), who);
+  };
+  refuse("ratio", keeps_a_share, "topk, randomk and dgc use it");
+  refuse("rank", c.scheme == powersgd, "powersgd uses it");
+  refuse("warmup_steps", is_dgc, "dgc uses it");
+  refuse("error_feedback", c.scheme != none && !is_cast && !is_dgc, "schemes that drop something use it; dgc always accumulates");
+  refuse("two_level", c.scheme != none, "choose a scheme");
+  // DGC keeps one gradient in a thousand (Lin et al., ICLR 2018, section 3).
+  c.ratio = r.number("ratio", {.fallback = is_dgc ? 0.001 : c.ratio, .min = 1e-6, .max = 1});
   c.rank = static_cast<int>(r.integer("rank", {.fallback = c.rank, .min = 1, .max = 4096}));
+  c.error_feedback = r.boolean("error_feedback", !is_cast);
+  c.two_level = r.boolean("two_level", false);
+  c.warmup_steps = static_cast<int>(r.integer("warmup_steps", {.fallback = 0, .min = 0, .max = 1'000'000}));
   r.done();
   return c;
-}
-
-StragglerSpec read_straggler(ObjectReader r, int world) {
-  StragglerSpec s;
-  const RankRanges ranks = rank_ranges_of(r.text("ranks", "*"), world);
-  for (const std::string& fault : ranks.faults) r.problem("ranks", fault, "write \"17\", \"0-7,12\" or \"*\"");
-  s.ranks = ranks.ranges;
-  s.op = r.text("op", "");
-  s.compute_slowdown = r.number("compute_slowdown", {.fallback = 1, .min = 0.01, .max = 1000});
-  s.pause_s = r.number("pause_ms", {.fallback = 0, .min = 0, .max = 3.6e6}) * 1e-3;
-  if (auto jitter = r.object("jitter")) {
-    jitter->one_of<JitterKind>("distribution", JitterKind::lognormal);
-    s.lognormal_sigma = jitter->number("sigma", {.min = 0, .max = 2});
-    jitter->done();
-  }
-  if (!r.has("compute_slowdown") && !r.has("pause_ms") && !r.has("jitter"))
-    r.problem("", "slows nothing down", "give compute_slowdown, jitter or pause_ms");
-  if (!s.op.empty() && !r.has("compute_slowdown"))
-    r.problem("op", "has no effect without compute_slowdown");
-  r.done();
-  return s;
 }
 
 RunSpec read_run(ObjectReader r) {

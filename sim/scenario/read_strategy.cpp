@@ -40,6 +40,11 @@ StrategySpec read_strategy(ObjectReader r, int dp, std::int64_t gradient_element
   s.reshard_after_forward = r.boolean("reshard_after_forward", s.reshard_after_forward);
   s.blocking_step_end = r.boolean("blocking_step_end", s.blocking_step_end);
   s.collective_algorithm = r.one_of<Algorithm>("collective_algorithm", s.collective_algorithm);
+  s.cycle_s = r.number("cycle_ms", {.fallback = 0, .min = 0, .max = 10'000}) * 1e-3;
+  s.negotiation_hop_s = r.number("negotiation_hop_us", {.fallback = 0, .min = 0, .max = 1e6}) * 1e-6;
+  s.find_unused_parameters = r.boolean("find_unused_parameters", false);
+  s.offload = r.one_of<Offload>("offload", Offload::none);
+  s.cpu_update_parameters_per_s = r.number("cpu_update_Gparameters_per_s", {.fallback = 0, .min = 0, .max = 1e4}) * 1e9;
   r.done();
   return s;
 }

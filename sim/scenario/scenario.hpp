@@ -7,11 +7,20 @@
 #include "sim/collective/collective_model.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/io/json_fwd.hpp"
+#include "sim/scenario/straggler_spec.hpp"
+#include "sim/scenario/sync_spec.hpp"
 #include "sim/workload/model_spec.hpp"
 #include "sim/workload/parallel_layout.hpp"
 #include "sim/workload/training_spec.hpp"
 
 namespace stepcast {
+
+enum class Offload { none, optimizer, parameters };
+template <>
+struct EnumText<Offload> {
+  static constexpr std::array<std::pair<Offload, std::string_view>, 3> table{{
+      {Offload::none, "none"}, {Offload::optimizer, "optimizer"}, {Offload::parameters, "parameters"}}};
+};
 
 /// How the framework moves gradients and parameters and issues work. Presets fill it (scenarios/strategies).
 struct StrategySpec {
@@ -32,25 +41,31 @@ struct StrategySpec {
   bool reshard_after_forward = true;   // FSDP: gather parameters again for backward
   bool blocking_step_end = true;       // host synchronises with the GPU each step (gradient norm, loss scale)
   Algorithm collective_algorithm = Algorithm::automatic;
+  /// Horovod: tensors that became ready since the last cycle travel together, after a negotiation. 0: no cycles.
+  double cycle_s = 0;
+  double negotiation_hop_s = 0;        // one way of one message of the coordination tree
+  bool find_unused_parameters = false; // PyTorch DDP: an all-reduce of a used-parameter map follows the backward
+  /// Optimizer state (and parameters) in host memory, updated by the CPU (DeepSpeed ZeRO-Offload).
+  Offload offload = Offload::none;
+  double cpu_update_parameters_per_s = 0;  // of a node's CPUs; 0: the default of sim/graph/offload.hpp
 };
 
-enum class CompressionScheme { none, fp16, bf16, int8, fp8, onebit, topk, randomk, powersgd };
+enum class CompressionScheme { none, fp16, bf16, int8, fp8, onebit, topk, randomk, powersgd, dgc };
 template <>
 struct EnumText<CompressionScheme> {
-  static constexpr std::array<std::pair<CompressionScheme, std::string_view>, 9> table{{
+  static constexpr std::array<std::pair<CompressionScheme, std::string_view>, 10> table{{
       {CompressionScheme::none, "none"}, {CompressionScheme::fp16, "fp16"}, {CompressionScheme::bf16, "bf16"},
       {CompressionScheme::int8, "int8"}, {CompressionScheme::fp8, "fp8"}, {CompressionScheme::onebit, "onebit"},
-      {CompressionScheme::topk, "topk"}, {CompressionScheme::randomk, "randomk"}, {CompressionScheme::powersgd, "powersgd"}}};
+      {CompressionScheme::topk, "topk"}, {CompressionScheme::randomk, "randomk"}, {CompressionScheme::powersgd, "powersgd"},
+      {CompressionScheme::dgc, "dgc"}}};
 };
-struct CompressionSpec { CompressionScheme scheme = CompressionScheme::none; double ratio = 0.01; int rank = 4; };
-
-/// A cause of slowness on some ranks: a constant factor on compute, jitter per pass, a fixed pause per step.
-struct StragglerSpec {
-  std::vector<std::pair<int, int>> ranks;  // inclusive ranges; empty = all
-  std::string op;                          // only ops of this name; empty = all compute
-  double compute_slowdown = 1;
-  double lognormal_sigma = 0;              // jitter of every forward and backward pass
-  double pause_s = 0;                      // once per step, before the forward
+struct CompressionSpec {
+  CompressionScheme scheme = CompressionScheme::none;
+  double ratio = 0.01;          // share kept: topk, randomk, dgc (0.001 there)
+  int rank = 4;                 // powersgd
+  bool error_feedback = true;   // what was dropped is added to the next gradient
+  bool two_level = false;       // full precision inside a node, compressed between nodes
+  int warmup_steps = 0;         // dgc: the share falls from 25 % to `ratio` over so many steps
 };
 
 struct RunSpec { int steps = 1; std::uint64_t seed = 1; int runs = 1; bool fold = true; bool message_level_rings = false; };
@@ -65,6 +80,8 @@ struct Scenario {
   StrategySpec strategy;
   CompressionSpec compression;
   std::vector<StragglerSpec> stragglers;
+  MitigationSpec mitigation;
+  SyncSpec sync;
   ClusterSpec cluster;
   std::string profile;  // name in scenarios/profiles or a path; "" = the GPU's bundled profile
   RunSpec run;

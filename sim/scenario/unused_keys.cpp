@@ -28,6 +28,9 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
   const bool has_peers = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.spec.gpus > 1; });
   const std::string single_gpus = when(!has_peers, "a node has one GPU");
   const bool is_flash = s.training.attention != AttentionKind::unfused;
+  const bool averages = s.sync.mode == SyncMode::local_sgd || s.sync.mode == SyncMode::gossip || s.sync.mode == SyncMode::elastic;
+  const std::string no_buckets = !no_replicas.empty() ? no_replicas : when(averages, "replicas exchange parameters, not gradients");
+  const std::string replicas_only = !no_replicas.empty() ? no_replicas : when(s.parallel.zero_stage > 0, "only plain data parallelism asks which parameters were used");
   const std::string no_host = when(s.strategy.host == HostMode::none, "host is \"none\"");
 
   const std::vector<Reader> readers{
@@ -36,9 +39,9 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       {"strategy", "overlap_p2p", no_pipeline},
       {"strategy", "prefetch", not_gathered},
       {"strategy", "reshard_after_forward", not_gathered},
-      {"strategy", "bucket_MiB", no_replicas},
-      {"strategy", "bucket_elements", no_replicas},
-      {"strategy", "first_bucket_MiB", no_replicas},
+      {"strategy", "bucket_MiB", no_buckets},
+      {"strategy", "bucket_elements", no_buckets},
+      {"strategy", "first_bucket_MiB", no_buckets},
       {"strategy", "overlap_grad_reduce", no_replicas},
       {"strategy", "overlap_param_gather", no_replicas},
       {"strategy", "host_scale", no_host},
@@ -46,7 +49,11 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       {"training", "causal_skips_half", when(!is_flash, "unfused attention computes the full square")},
       {"cluster", "gpu_link_GBps", single_gpus},
       {"cluster", "in_switch_reduction", single_gpus},
-      {"cluster", "host_to_device_GBps", "no step of the forecast copies from host memory yet"},
+      {"strategy", "cycle_ms", no_replicas},
+      {"strategy", "negotiation_hop_us", when(s.strategy.cycle_s == 0, "cycle_ms is 0")},
+      {"strategy", "find_unused_parameters", replicas_only},
+      {"strategy", "cpu_update_Gparameters_per_s", when(s.strategy.offload == Offload::none, "offload is \"none\"")},
+      {"cluster", "host_to_device_GBps", when(s.strategy.offload == Offload::none && !s.sync.has_servers(), "nothing is copied to or from host memory")},
       {"cluster", "nics", one_node},
       {"cluster", "nic_Gbps", one_node},
       {"cluster", "nic_GBps", one_node},

@@ -35,15 +35,16 @@ StepOutcome StepRun::run() {
 void StepRun::begin() {
   for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
     WorkerState& state = workers_[worker];
-    const double pause = job_.workers[worker].pause;
+    const double data_wait = job_.workers[worker].data_wait, pause = data_wait + job_.workers[worker].pause;
     state.host_free = -job_.workers[worker].host_lead;
     if (pause > 0) {
       // The rank stands still, host and GPU; its other lanes may serve what does not need it.
       state.host_free += pause;
       state.lanes[kCompute].is_busy = state.is_computing = true;
-      network_.after(pause, [this, worker] {
+      network_.after(pause, [this, worker, data_wait] {
         WorkerState& resumed = workers_[worker];
-        resumed.breakdown[static_cast<std::size_t>(Category::other)] += network_.now();
+        resumed.breakdown[static_cast<std::size_t>(Category::data_stall)] += data_wait;
+        resumed.breakdown[static_cast<std::size_t>(Category::other)] += network_.now() - data_wait;
         resumed.lanes[kCompute].is_busy = resumed.is_computing = false;
         resumed.mark = network_.now();
         advance(worker);
@@ -108,8 +109,18 @@ void StepRun::complete(std::uint32_t worker, std::size_t lane) {
   advance(worker);
 }
 
-// Lognormal with mean 1 (mu = -sigma^2 / 2), one draw per rank and op; the lockstep group goes at its slowest.
 double StepRun::slowdown_of(std::uint32_t worker, std::size_t lane) const {
+  const double usual = drawn_slowdown(worker, lane);
+  const std::int32_t disturbance = job_.workers[worker].disturbance;
+  if (disturbance < 0) return usual;
+  const Moment moment{job_.run_seed, job_.step, (static_cast<std::uint64_t>(lane) << 32) | workers_[worker].lanes[lane].done,
+                      job_.clock_s + network_.now()};
+  const double work = usual * program_of(worker).segments[head(worker, lane).index].scaled;
+  return usual * job_.disturbances[static_cast<std::size_t>(disturbance)].stretch(moment, work);
+}
+
+// Lognormal with mean 1 (mu = -sigma^2 / 2), one draw per rank and op; the lockstep group goes at its slowest.
+double StepRun::drawn_slowdown(std::uint32_t worker, std::size_t lane) const {
   const Worker& w = job_.workers[worker];
   if (w.jitter_sigma <= 0) return w.slowdown;
   const std::uint64_t op = (static_cast<std::uint64_t>(lane) << 32) | workers_[worker].lanes[lane].done;

@@ -53,6 +53,7 @@ class StepRun {
   void change_on_wire(std::uint32_t worker, int by);
   double speed_of(const WorkerState& state) const;
   double slowdown_of(std::uint32_t worker, std::size_t lane) const;
+  double drawn_slowdown(std::uint32_t worker, std::size_t lane) const;
   void schedule_link_events();
   [[noreturn]] void report_deadlock() const;
   StepOutcome outcome();

@@ -14,7 +14,7 @@ bool has_asymmetry(const Scenario& scenario, const Topology& topology) {
   if (!scenario.run.fold || !scenario.cluster.is_uniform() || !scenario.cluster.link_events.empty()) return true;
   if (!topology.is_non_blocking()) return true;
   return std::any_of(scenario.stragglers.begin(), scenario.stragglers.end(), [](const StragglerSpec& s) {
-    return s.compute_slowdown != 1 || s.lognormal_sigma > 0 || s.pause_s > 0;
+    return !s.is_without_effect();
   });
 }
 

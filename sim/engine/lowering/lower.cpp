@@ -9,6 +9,7 @@
 #include "sim/engine/lowering/folding.hpp"
 #include "sim/engine/lowering/link_book.hpp"
 #include "sim/engine/lowering/lowering.hpp"
+#include "sim/straggler/load_shares.hpp"
 
 namespace stepcast {
 namespace {
@@ -29,8 +30,8 @@ std::set<GroupKind> used_kinds(const StepGraph& graph) {
 /// The whole lowering of one scenario, kept together because its parts share the geometry.
 class Lowering {
  public:
-  Lowering(const Scenario& scenario, const StepGraph& graph, const Profile& profile)
-      : scenario_(scenario), graph_(graph), profile_(profile), topology_(make_topology(scenario.cluster)),
+  Lowering(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const Exemptions& exempt)
+      : scenario_(scenario), graph_(graph), profile_(profile), exempt_(exempt), topology_(make_topology(scenario.cluster)),
         placement_(place_ranks(scenario.cluster, scenario.parallel.world(), scenario.run.seed)),
         blocks_(lockstep_blocks(scenario.parallel)), links_(*topology_, scenario.cluster) {
     for (GroupKind kind : used_kinds(graph))
@@ -42,11 +43,12 @@ class Lowering {
 
   Lowered lower() {
     Job& job = result_.job;
-    job.seed = scenario_.run.seed;
+    job.seed = job.run_seed = scenario_.run.seed;
     job.is_folded = folding_.is_folded;
     job.link_events = scenario_.cluster.link_events;
     job.compute_slowdown_in_overlap = profile_.kernels.overlap_slowdown_compute;
     add_workers();
+    share_load();
     add_groups();
     add_channels();
     add_programs();
@@ -73,8 +75,12 @@ class Lowering {
       worker.node = node_of(block.ranks.front());
       worker.multiplicity = folding_.multiplicity;
       worker.group.fill(-1);
-      BlockSlowness slow = slowness_of(block.ranks, scenario_.stragglers);
+      BlockSlowness slow = slowness_of(suspects(block), scenario_.stragglers, placement_.node);
       worker.slowdown = slow.slowdown;
+      if (!slow.disturbance.empty()) {
+        worker.disturbance = static_cast<std::int32_t>(result_.job.disturbances.size());
+        result_.job.disturbances.push_back(std::move(slow.disturbance));
+      }
       worker.jitter_sigma = slow.jitter_sigma;
       worker.jitter_ranks = slow.jitter_ranks;
       worker.pause = slow.pause;
@@ -85,6 +91,33 @@ class Lowering {
       views_.push_back(std::move(view));
       result_.job.workers.push_back(worker);
     }
+  }
+
+  /// Ranks of a block that may be slow.
+  std::vector<int> suspects(const Block& block) const {
+    if (exempt_.stages.contains(block.stage)) return {};
+    std::vector<int> ranks;
+    for (const int rank : block.ranks)
+      if (!exempt_.nodes.contains(node_of(rank))) ranks.push_back(rank);
+    return ranks;
+  }
+
+  /// Samples go where they are finished soonest; those of nodes that are gone are dealt out among the rest.
+  void share_load() {
+    std::vector<Worker>& workers = result_.job.workers;
+    const int nodes = scenario_.cluster.nodes();
+    if (exempt_.evicted_without_spare > 0 && exempt_.evicted_without_spare < nodes)
+      for (Worker& worker : workers) worker.slowdown *= static_cast<double>(nodes) / (nodes - exempt_.evicted_without_spare);
+    if (!scenario_.mitigation.load_aware_batches || folding_.is_folded) return;
+    std::vector<double> slowdowns(static_cast<std::size_t>(blocks_.replicas), 1);
+    for (const Worker& worker : workers) {
+      double mine = worker.slowdown;
+      if (worker.disturbance >= 0) mine *= lasting_slowdown(result_.job.disturbances[static_cast<std::size_t>(worker.disturbance)], scenario_.run.seed);
+      slowdowns[static_cast<std::size_t>(worker.replica)] = std::max(slowdowns[static_cast<std::size_t>(worker.replica)], mine);
+    }
+    if (scenario_.training.global_batch < blocks_.replicas) return;
+    const std::vector<double> shares = load_shares(slowdowns, scenario_.training.global_batch);
+    for (Worker& worker : workers) worker.slowdown *= shares[static_cast<std::size_t>(worker.replica)];
   }
 
   /// Lockstep ranks wait for their slowest: the node group whose GPU has the lowest peak.
@@ -203,6 +236,7 @@ class Lowering {
   const Scenario& scenario_;
   const StepGraph& graph_;
   const Profile& profile_;
+  const Exemptions& exempt_;
   std::unique_ptr<Topology> topology_;
   Placement placement_;
   Blocks blocks_;
@@ -216,8 +250,8 @@ class Lowering {
 };
 }  // namespace
 
-Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile) {
-  return Lowering(scenario, graph, profile).lower();
+Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const Exemptions& exempt) {
+  return Lowering(scenario, graph, profile, exempt).lower();
 }
 
 Job lower(const Scenario& scenario, const StepGraph& graph, const ModelWork& /*work*/, const Profile& profile,

@@ -1,5 +1,6 @@
 #pragma once
 #include "sim/engine/lowering/program_lowering.hpp"
+#include "sim/engine/lowering/stragglers.hpp"
 
 namespace stepcast {
 /// A job and what calibration says about the numbers in it, per program.
@@ -7,5 +8,6 @@ struct Lowered {
   Job job;
   std::vector<Doubts> doubts;  // by program
 };
-Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile);
+/// `exempt`: what of the scenario's stragglers is taken out.
+Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const Exemptions& exempt = {});
 }  // namespace stepcast

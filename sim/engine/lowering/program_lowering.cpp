@@ -78,14 +78,14 @@ bool can_be_kept_on_lane(const GraphOp& op, const StageGraph& graph) {
 }  // namespace
 
 ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node, NameTable& names)
-    : scenario_(scenario), names_(names), cost_(profile, node.gpu, cost_options(scenario)),
+    : scenario_(scenario), node_(node), names_(names), cost_(profile, node.gpu, cost_options(scenario)),
       collectives_(profile.collectives, node, scenario.cluster.fabric, scenario.strategy.collective_algorithm) {}
 
 LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& view) const {
   LoweredProgram result;
   Program& program = result.program;
   LaneWriter lanes(program);
-  WorkLowering works(scenario_, cost_, collectives_, view, names_, program);
+  WorkLowering works(scenario_, cost_, collectives_, node_, view, names_, program);
   std::vector<std::optional<LoweredWork>> lowered(graph.works.size());
   std::vector<Dependency> done(graph.ops.size());       // last program op of every graph op
   std::vector<char> exists(graph.ops.size(), 0);        // 0: nothing of it takes time here
@@ -111,6 +111,15 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
         out.index = static_cast<std::uint32_t>(program.transfers.size());
         program.transfers.push_back({terms, op.group, static_cast<double>(op.buffer.value)});
       }
+      done[i] = lanes.append(out, after);
+      continue;
+    }
+    if (op.work < 0) {
+      out.index = static_cast<std::uint32_t>(program.segments.size());
+      Segment hold;
+      hold.fixed = op.hold_s;
+      hold.by_category[static_cast<std::size_t>(op.category)] = op.hold_s;
+      program.segments.push_back(std::move(hold));
       done[i] = lanes.append(out, after);
       continue;
     }

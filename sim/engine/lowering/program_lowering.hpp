@@ -40,6 +40,7 @@ class ProgramLowering {
 
  private:
   const Scenario& scenario_;
+  const NodeSpec& node_;
   NameTable& names_;
   CostModel cost_;
   CollectiveModel collectives_;

@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "sim/core/assert.hpp"
 #include "sim/core/random.hpp"
+#include "sim/engine/lowering/cycle_plan.hpp"
 #include "sim/engine/lowering/lowering.hpp"
+#include "sim/engine/lowering/step_series.hpp"
+#include "sim/engine/lowering/sync_lowering.hpp"
 #include "sim/engine/lowering/warnings.hpp"
 
 namespace stepcast {
@@ -30,11 +35,14 @@ MemoryOverhead memory_overhead(const Profile& profile) {
   return {context_bytes(profile), profile_parameter(profile, "memory_fragmentation", 0.0)};
 }
 
-bool steps_differ(const Job& job) {
-  return std::any_of(job.workers.begin(), job.workers.end(), [](const Worker& w) { return w.jitter_sigma > 0; });
+bool places_differ(const Scenario& scenario) {
+  return scenario.cluster.placement == PlacementKind::random || scenario.cluster.fabric.routing == Routing::hashed;
 }
-bool runs_differ(const Scenario& scenario, const Job& job) {
-  return steps_differ(job) || scenario.cluster.placement == PlacementKind::random || scenario.cluster.fabric.routing == Routing::hashed;
+/// Drawn once per run: unequal GPUs.
+bool runs_differ(const Scenario& scenario, const StepSeries& series) {
+  return series.steps_differ() || places_differ(scenario) ||
+         std::any_of(scenario.stragglers.begin(), scenario.stragglers.end(),
+                     [](const StragglerSpec& s) { return !s.jitter.is_none() && s.jitter.each == JitterScope::run; });
 }
 
 void add_doubts(const Lowered& lowered, Forecast& forecast) {
@@ -50,6 +58,42 @@ void add_doubts(const Lowered& lowered, Forecast& forecast) {
 }
 }  // namespace
 
+namespace {
+void take_offloaded_out(Offload offload, std::vector<StageMemory>& stages) {
+  if (offload == Offload::none) return;
+  for (StageMemory& m : stages) {
+    m.total -= m.optimizer;
+    m.optimizer = 0;
+    if (offload != Offload::parameters) continue;
+    m.total -= m.parameters;
+    m.parameters = 0;
+  }
+}
+
+/// DGC keeps 25 %, 6.25 %, 1.56 % and 0.39 % in four equal stages of its warm-up (Lin et al., ICLR 2018, section 3.3).
+constexpr int kWarmUpStages = 4;
+int warm_up_stage(const CompressionSpec& c, int step, int steps) {
+  if (c.warmup_steps == 0 || steps == 1 || step >= c.warmup_steps) return kWarmUpStages;
+  return static_cast<int>(static_cast<std::int64_t>(step) * kWarmUpStages / c.warmup_steps);
+}
+/// Graphs of the stages, made when first asked for; a series refers to them.
+class WarmUpGraphs {
+ public:
+  const StepGraph& of(const Scenario& scenario, const ModelWork& work, int stage) {
+    auto& graph = graphs_[stage];
+    if (graph.stages.empty()) {
+      Scenario denser = scenario;
+      denser.compression.ratio = std::max(scenario.compression.ratio, std::pow(0.25, stage + 1));
+      graph = build_step_graph(denser, work);
+    }
+    return graph;
+  }
+
+ private:
+  std::map<int, StepGraph> graphs_;
+};
+}  // namespace
+
 Forecast simulate(const Scenario& scenario, const Profile& profile, const SimulateOptions& options) {
   Forecast forecast;
   forecast.work = model_work(scenario.model, scenario.training, scenario.parallel);
@@ -57,31 +101,54 @@ Forecast simulate(const Scenario& scenario, const Profile& profile, const Simula
   forecast.warnings = scenario.unused;
   for (std::string& warning : inputs_without_effect(scenario, forecast.work)) forecast.warnings.push_back(std::move(warning));
   forecast.world = scenario.parallel.world();
-  const StepGraph graph = build_step_graph(scenario, forecast.work);
+  take_offloaded_out(scenario.strategy.offload, forecast.memory);
+  const std::optional<BucketPlan> plan = plan_cycles(scenario, forecast.work, profile);
+  const StepGraph graph = build_step_graph(scenario, forecast.work, plan ? &*plan : nullptr);
   if (const std::string fault = graph_fault(graph); !fault.empty()) throw InternalError("the step graph is unsound: " + fault);
 
+  if (!scenario.sync.is_lockstep()) {
+    simulate_sync(scenario, graph, profile, options, forecast);
+    return forecast;
+  }
   Scenario drawn = scenario;
+  WarmUpGraphs warm_up;
   for (int run = 0; run < std::max(1, scenario.run.runs); ++run) {
     if (run > 0) drawn.run.seed = mixed_bits(scenario.run.seed, static_cast<std::uint64_t>(run));
-    Lowered lowered = lower_with_doubts(drawn, graph, profile);
+    StepSeries series(drawn, graph, profile);
+    int at_stage = kWarmUpStages;
+    if (run > 0 && !runs_differ(scenario, series)) {
+      for (int step = 0; step < std::max(1, scenario.run.steps); ++step) forecast.step_times.push_back(forecast.step_times[static_cast<std::size_t>(step)]);
+      continue;
+    }
     for (int step = 0; step < std::max(1, scenario.run.steps); ++step) {
       const bool is_first = run == 0 && step == 0;
-      if (!is_first && !(step == 0 ? runs_differ(scenario, lowered.job) : steps_differ(lowered.job))) {
+      if (step > 0 && !series.steps_differ() && warm_up_stage(scenario.compression, step, scenario.run.steps) == at_stage) {
         forecast.step_times.push_back(forecast.step_times.back());
+        if (run == 0) forecast.run_s += forecast.step_times.back();
         continue;
       }
-      lowered.job.seed = mixed_bits(drawn.run.seed, static_cast<std::uint64_t>(step));
       ExecuteOptions execute = options.execute;
       execute.record_timeline = execute.record_timeline && is_first;
-      const std::unique_ptr<Network> network = make_network(options.engine);
-      StepOutcome outcome = execute_step(lowered.job, *network, execute);
+      if (const int stage = warm_up_stage(scenario.compression, step, scenario.run.steps); stage != at_stage) {
+        at_stage = stage;
+        series.use_graph(stage < kWarmUpStages ? warm_up.of(scenario, forecast.work, stage) : graph);
+      }
+      StepOutcome outcome = series.next(options.engine, execute);
       forecast.step_times.push_back(outcome.step_s);
+      if (run == 0) forecast.run_s = series.clock_s();
       if (!is_first) continue;
       forecast.outcome = std::move(outcome);
-      forecast.simulated_workers = static_cast<int>(lowered.job.workers.size());
-      forecast.is_folded = lowered.job.is_folded;
-      add_doubts(lowered, forecast);
+      forecast.simulated_workers = static_cast<int>(series.lowered().job.workers.size());
+      forecast.is_folded = series.lowered().job.is_folded;
+      add_doubts(series.lowered(), forecast);
     }
+    if (run == 0) forecast.evictions = series.evictions();
+  }
+  if (!scenario.stragglers.empty()) {
+    Scenario calm = scenario;
+    calm.stragglers.clear();
+    calm.mitigation = {};
+    forecast.straggler_free_s = StepSeries(calm, graph, profile).next(options.engine, {}).step_s;
   }
   const double step = forecast.outcome.step_s;
   forecast.host_bound_share = step > 0 ? forecast.outcome.breakdown[static_cast<std::size_t>(Category::launch_gap)] / step : 0;

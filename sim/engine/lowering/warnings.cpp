@@ -25,9 +25,9 @@ void about_gradients(const Scenario& s, std::vector<std::string>& warnings) {
   const std::int64_t gradient = bytes_per_element(s.training.gradient_precision);
   if (gradient == 2 && (s.compression.scheme == CompressionScheme::fp16 || s.compression.scheme == CompressionScheme::bf16))
     warnings.push_back(fmt::format("/compression: {} saves nothing: gradients already travel in 2 bytes", text_of(s.compression.scheme)));
-  if (s.parallel.shard_size > 0 && s.parallel.zero_stage == 0)
+  if (s.parallel.shard_size > 0 && s.parallel.zero_stage == 0 && !s.compression.two_level)
     warnings.push_back("/parallel/shard_size has no effect: zero_stage is 0, so nothing is sharded");
-  else if (s.parallel.shard_size >= replicas)
+  else if (s.parallel.shard_size >= replicas && !s.compression.two_level)
     warnings.push_back(fmt::format("/parallel/shard_size: {} has no effect: the whole dp group has {} ranks", s.parallel.shard_size, replicas));
   if (!s.strategy.overlap_grad_reduce && s.parallel.zero_stage < 3)
     warnings.push_back("/strategy/bucket_MiB has no effect: overlap_grad_reduce is off, so gradients are reduced whole");
@@ -58,7 +58,7 @@ void about_stragglers(const Scenario& s, const ModelWork& work, std::vector<std:
     const StragglerSpec& straggler = s.stragglers[i];
     for (const auto& [first, last] : straggler.ranks)
       if (last >= world) warnings.push_back(fmt::format("/stragglers/{}/ranks: {}-{} reaches beyond the last rank ({})", i, first, last, world - 1));
-    if (straggler.compute_slowdown == 1 && straggler.lognormal_sigma == 0 && straggler.pause_s == 0)
+    if (straggler.is_without_effect())
       warnings.push_back(fmt::format("/stragglers/{} has no effect: no slowdown, jitter or pause is given", i));
     if (!straggler.op.empty() && !any_op(work, [&](const Op& op) { return op.name == straggler.op && !op.is_collective(); }))
       warnings.push_back(fmt::format("/stragglers/{}/op: no compute op is called {}", i, straggler.op));
@@ -77,8 +77,17 @@ void about_cluster(const Scenario& s, std::vector<std::string>& warnings) {
 void about_runs(const Scenario& s, std::vector<std::string>& warnings) {
   if (s.run.message_level_rings)
     warnings.push_back("/run/message_level_rings has no effect: explicit ring rounds are for bare collective sweeps");
+  if (s.compression.warmup_steps > 0 && s.run.steps == 1)
+    warnings.push_back("/compression/warmup_steps has no effect on one step: the step after the warm-up is simulated; set run.steps");
+  if (s.mitigation.evict.threshold > 0 && s.run.steps <= s.mitigation.evict.window_steps)
+    warnings.push_back(fmt::format("/mitigation/evict has no effect: {} steps are over before the first window of {}", s.run.steps, s.mitigation.evict.window_steps));
+  if (s.mitigation.load_aware_batches && s.stragglers.empty())
+    warnings.push_back("/mitigation/load_aware_batches has no effect: there are no stragglers");
   if (s.run.steps == 1 && s.run.runs == 1) return;
-  const bool jitters = std::any_of(s.stragglers.begin(), s.stragglers.end(), [](const StragglerSpec& x) { return x.lognormal_sigma > 0; });
+  if (!s.sync.is_lockstep()) return;  // steps are what staleness and server queues settle over
+  const bool jitters = std::any_of(s.stragglers.begin(), s.stragglers.end(), [](const StragglerSpec& x) { return x.varies(); }) || s.mitigation.evict.threshold > 0 ||
+                       s.compression.warmup_steps > 0 ||
+                       (s.run.runs > 1 && std::any_of(s.stragglers.begin(), s.stragglers.end(), [](const StragglerSpec& x) { return !x.jitter.is_none(); }));
   const bool draws_places = s.cluster.placement == PlacementKind::random || s.cluster.fabric.routing == Routing::hashed;
   if (!jitters && (s.run.runs == 1 || !draws_places))
     warnings.push_back(fmt::format("/run: {} steps and {} runs are all equal: nothing in the scenario is random", s.run.steps, s.run.runs));

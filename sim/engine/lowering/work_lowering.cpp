@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "sim/core/assert.hpp"
+#include "sim/graph/offload.hpp"
+#include "sim/timeline/host_op_names.hpp"
 #include "sim/timeline/op_names.hpp"
 
 namespace stepcast {
@@ -35,7 +37,23 @@ void WorkLowering::close_segment(const std::string& name, Category category) {
   program_.segments.push_back(builder_.take());
 }
 
+// What runs on the host or between it and the GPU: rates of the node, which no slow GPU stretches.
+bool WorkLowering::add_host_work(const Op& op, Category category) {
+  const bool is_update = op.name == op::host_update;
+  if (!is_update && op.name != op::host_copy) return false;
+  const auto& stream = std::get<StreamShape>(op.shape);
+  const double copy = static_cast<double>(stream.written.value) / node_.host_to_device.value;
+  double seconds = copy;
+  if (is_update) {
+    const double node_rate = scenario_.strategy.cpu_update_parameters_per_s > 0 ? scenario_.strategy.cpu_update_parameters_per_s : kCpuUpdate_parameters_per_s;
+    seconds = std::max(copy, static_cast<double>(stream.read.value) / (node_rate / node_.gpus));
+  }
+  builder_.add(op.name, category, Seconds(seconds), cost_.cost(launch_of(op)).host, false);
+  return true;
+}
+
 void WorkLowering::add_compute(const Op& op, Category category) {
+  if (add_host_work(op, category)) return;
   const OpCost cost = cost_.cost(op);
   Seconds duration = cost.duration;
   if (const auto slow = view_.op_slowdown.find(op.name); slow != view_.op_slowdown.end()) duration = duration * slow->second;

@@ -17,13 +17,14 @@ struct LoweredWork { std::vector<WorkItem> items; Doubts doubts; };
 
 class WorkLowering {
  public:
-  WorkLowering(const Scenario& scenario, const CostModel& cost, const CollectiveModel& collectives, const BlockView& view,
+  WorkLowering(const Scenario& scenario, const CostModel& cost, const CollectiveModel& collectives, const NodeSpec& node, const BlockView& view,
                NameTable& names, Program& program)
-      : scenario_(scenario), cost_(cost), collectives_(collectives), view_(view), names_(names), program_(program), builder_(names) {}
+      : scenario_(scenario), cost_(cost), collectives_(collectives), node_(node), view_(view), names_(names), program_(program), builder_(names) {}
   LoweredWork lower(const WorkList& list, Category category);
 
  private:
   void add_compute(const Op& op, Category category);
+  bool add_host_work(const Op& op, Category category);
   void add_collective(const std::vector<Op>& ops, std::size_t at);
   void close_segment(const std::string& name, Category category);
   double hidden_behind_attention(const std::vector<Op>& ops, std::size_t at);
@@ -31,6 +32,7 @@ class WorkLowering {
   const Scenario& scenario_;
   const CostModel& cost_;
   const CollectiveModel& collectives_;
+  const NodeSpec& node_;
   const BlockView& view_;
   NameTable& names_;
   Program& program_;

@@ -28,7 +28,7 @@ TEST_CASE("help names units and defaults and goes to standard output", "[cli]") 
   const Finished top = run_stepcast({"--help"});
   CHECK(top.exit_code == 0);
   CHECK(top.err == "");
-  for (const char* command : {"simulate", "sweep", "check", "list", "compare", "validate"}) {
+  for (const char* command : {"simulate", "sweep", "stragglers", "fit-stragglers", "check", "list", "compare", "validate"}) {
     INFO(command);
     CHECK(top.out.find(command) != std::string::npos);
     const Finished help = run_stepcast({command, "--help"});

@@ -17,7 +17,7 @@ std::vector<GraphOp> gradient_lane(CompressionSpec compression, int zero_stage =
   REQUIRE(graph_fault(graph) == "");
   std::vector<GraphOp> lane;
   for (const GraphOp& op : graph.stages[0].ops)
-    if (op.lane == Lane::gradient) lane.push_back(op);
+    if (op.lane == Lane::gradient || op.category == Category::compression) lane.push_back(op);
   return lane;
 }
 }  // namespace
@@ -27,6 +27,8 @@ TEST_CASE("a cast reduces half the bytes between encode and decode", "[graph]") 
   REQUIRE(lane.size() == 3);
   REQUIRE(lane[0].name == op::encode);
   REQUIRE(lane[0].category == Category::compression);
+  REQUIRE(lane[0].lane == Lane::compute);  // on the stream that made the gradient
+  REQUIRE(lane[2].lane == Lane::gradient);
   REQUIRE(lane[1].collective == Collective::all_reduce);
   REQUIRE(lane[1].buffer == Bytes(240));
   REQUIRE(lane[2].name == op::decode);

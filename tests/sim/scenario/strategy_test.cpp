@@ -60,7 +60,7 @@ TEST_CASE("a compression key that its scheme does not use is refused", "[scenari
   const Json content = Json::parse(R"({"scheme": "powersgd", "rank": 8, "ratio": 0.1})");
   const CompressionSpec c = read_compression(ObjectReader(content, "job.json", "/compression", problems));
   CHECK(c.rank == 8);
-  CHECK(problems.text() == "job.json /compression/ratio: has no effect with scheme powersgd; topk and randomk use it");
+  CHECK(problems.text() == "job.json /compression/ratio: has no effect with scheme powersgd; topk, randomk and dgc use it");
 }
 
 TEST_CASE("a collective sweep steps from the least to the greatest size by its factor", "[scenario]") {

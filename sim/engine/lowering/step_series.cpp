@@ -1,0 +1,103 @@
+#include "sim/engine/lowering/step_series.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "sim/core/random.hpp"
+#include "sim/core/robust_stats.hpp"
+
+namespace stepcast {
+
+StepSeries::StepSeries(const Scenario& scenario, const StepGraph& graph, const Profile& profile, Exemptions exempt)
+    : scenario_(scenario), graph_(&graph), profile_(profile), exempt_(std::move(exempt)) {
+  lower_again();
+  const std::vector<StragglerSpec>& causes = scenario_.stragglers;
+  differs_ = scenario_.mitigation.evict.threshold > 0 || std::any_of(causes.begin(), causes.end(), [](const StragglerSpec& c) { return c.varies(); });
+  for (const Worker& worker : lowered_.job.workers) {
+    auto& mine = loaders_.emplace_back();
+    for (std::size_t i = 0; i < causes.size(); ++i)
+      if (causes[i].storage.read_s > 0 && names_rank(causes[i], worker.first_rank, worker.node))
+        mine.emplace_back(causes[i].storage, mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(worker.first_rank)), 0x10ad + i));
+  }
+}
+
+void StepSeries::lower_again() {
+  lowered_ = lower_with_doubts(scenario_, *graph_, profile_, exempt_);
+  base_pause_.clear();
+  base_capacity_.clear();
+  for (const Worker& worker : lowered_.job.workers) base_pause_.push_back(worker.pause);
+  for (const LinkSpec& link : lowered_.job.links) base_capacity_.push_back(link.capacity);
+  work_s_.assign(lowered_.job.workers.size(), 0);
+  window_ = 0;
+}
+
+void StepSeries::use_graph(const StepGraph& graph) {
+  graph_ = &graph;
+  lower_again();
+}
+
+void StepSeries::prepare() {
+  Job& job = lowered_.job;
+  job.seed = mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(step_));
+  job.step = step_;
+  job.clock_s = clock_s_;
+  for (std::size_t w = 0; w < job.workers.size(); ++w) {
+    Worker& worker = job.workers[w];
+    const auto at = static_cast<std::size_t>(std::max(0, worker.disturbance));
+    worker.pause = base_pause_[w] + (worker.disturbance >= 0 ? job.disturbances[at].pause_s(job.run_seed, step_) : 0);
+    worker.data_wait = 0;
+    const bool is_exempt = exempt_.nodes.contains(worker.node) || exempt_.stages.contains(worker.stage);
+    for (StorageQueue& loader : loaders_[w])
+      if (const double wait = loader.wait_s(clock_s_); !is_exempt) worker.data_wait = std::max(worker.data_wait, wait);
+  }
+  for (const StragglerSpec& cause : scenario_.stragglers) {
+    if (cause.link.bandwidth_factor == 1 && cause.link.sigma == 0) continue;
+    for (std::size_t node = 0; node < job.node_ports.size(); ++node) {
+      if (!names_node(cause, static_cast<int>(node)) || exempt_.nodes.contains(static_cast<int>(node))) continue;
+      const double factor = link_factor(cause.link, job.run_seed, node, step_);
+      for (const LinkId port : job.node_ports[node]) job.links[port].capacity = job.links[port].capacity * factor;
+    }
+  }
+}
+
+StepOutcome StepSeries::next(EngineKind engine, const ExecuteOptions& options) {
+  prepare();
+  const std::unique_ptr<Network> network = make_network(engine);
+  StepOutcome outcome = execute_step(lowered_.job, *network, options);
+  for (std::size_t i = 0; i < base_capacity_.size(); ++i) lowered_.job.links[i].capacity = base_capacity_[i];
+  clock_s_ += outcome.step_s;
+  ++step_;
+  judge(outcome);
+  return outcome;
+}
+
+/// What a monitor sees: time spent working, by worker, against the median of the same stage. One node at a time is taken out.
+void StepSeries::judge(const StepOutcome& outcome) {
+  const EvictionSpec& rule = scenario_.mitigation.evict;
+  if (rule.threshold <= 0) return;
+  const std::vector<Worker>& workers = lowered_.job.workers;
+  for (std::size_t w = 0; w < workers.size(); ++w)
+    for (const Category c : {Category::compute, Category::optimizer, Category::data_stall, Category::other})
+      work_s_[w] += outcome.per_worker[w][static_cast<std::size_t>(c)];
+  if (++window_ < rule.window_steps) return;
+  std::map<int, std::vector<double>> by_stage;
+  for (std::size_t w = 0; w < workers.size(); ++w) by_stage[workers[w].stage].push_back(work_s_[w]);
+  Eviction worst{.step = step_, .node = -1, .slowness = rule.threshold};
+  std::map<int, double> usual;
+  for (const auto& [stage, seconds] : by_stage) usual[stage] = median(seconds);
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    if (exempt_.nodes.contains(workers[w].node) || usual[workers[w].stage] <= 0) continue;
+    if (const double slowness = work_s_[w] / usual[workers[w].stage]; slowness > worst.slowness) worst.slowness = slowness, worst.node = workers[w].node;
+  }
+  std::fill(work_s_.begin(), work_s_.end(), 0);
+  window_ = 0;
+  if (worst.node < 0) return;
+  worst.has_spare = static_cast<int>(evictions_.size()) - exempt_.evicted_without_spare < rule.spares;
+  if (!worst.has_spare && exempt_.evicted_without_spare + 2 > scenario_.cluster.nodes()) return;  // one node has to stay
+  exempt_.nodes.insert(worst.node);
+  if (!worst.has_spare) ++exempt_.evicted_without_spare;
+  clock_s_ += rule.swap_s;
+  evictions_.push_back(worst);
+  lower_again();
+}
+}  // namespace stepcast
