@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -95,7 +96,7 @@ void Block::release_ready() {
   }
   if (at_barrier == count_) {
     ++block_round_;
-    votes_[(block_round_ + 1) & 1] = 0;
+    votes_[block_round_ & 1] = 0;  // last read two barriers ago
     for (std::size_t i = 0; i < count_; ++i) {
       lanes_[i]->is_waiting = false;
       ready_.push_back(i);

@@ -6,14 +6,11 @@
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
 #endif
-
-namespace stepcast::emulation {
-namespace {
-constexpr std::size_t kStack = 128 * 1024;  // deepest kernel keeps a few KiB of arrays; sanitizers add a red zone to each
 
 #if defined(__x86_64__)
 /// Saves the callee-saved registers of the System V ABI on this stack and goes on with the other one. ucontext makes a system
@@ -41,6 +38,11 @@ stepcast_switch_stack:
 .size stepcast_switch_stack,.-stepcast_switch_stack
 )");
 #endif
+
+namespace stepcast::emulation {
+namespace {
+constexpr std::size_t kStack = 128 * 1024;  // deepest kernel keeps a few KiB of arrays; sanitizers add a red zone to each
+
 }  // namespace
 
 struct Fiber::State {
