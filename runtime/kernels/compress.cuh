@@ -5,22 +5,22 @@
 /// Device side of runtime/compress: the same arithmetic as the host loops, payloads equal bit for bit.
 namespace stepcast::runtime {
 
-__global__ inline void add_gradient_kernel(const float* g, float* x, std::int64_t n, bool has_feedback) {
+__global__ void add_gradient_kernel(const float* g, float* x, std::int64_t n, bool has_feedback) {
   STEPCAST_EACH(i, n) x[i] = has_feedback ? x[i] + g[i] : g[i];
 }
-__global__ inline void encode_cast_kernel(float* x, std::uint16_t* payload, float factor, std::int64_t n, bool is_bf16) {
+__global__ void encode_cast_kernel(float* x, std::uint16_t* payload, float factor, std::int64_t n, bool is_bf16) {
   STEPCAST_EACH(i, n) {
     const std::uint16_t half = is_bf16 ? bf16_of(x[i] * factor) : fp16_of(x[i] * factor);
     payload[i] = half;
     x[i] -= (is_bf16 ? float_of_bf16(half) : float_of_fp16(half)) / factor;
   }
 }
-__global__ inline void decode_cast_kernel(const std::uint16_t* payload, float* g, float factor, std::int64_t n, bool is_bf16) {
+__global__ void decode_cast_kernel(const std::uint16_t* payload, float* g, float factor, std::int64_t n, bool is_bf16) {
   STEPCAST_EACH(i, n) g[i] = factor * (is_bf16 ? float_of_bf16(payload[i]) : float_of_fp16(payload[i]));
 }
 
 /// A warp per block of 256 elements; a lane holds elements lane, lane + 32, ...
-__global__ inline void __launch_bounds__(kThreads) encode_blocks_kernel(BlockFormat format, float* x, std::uint32_t* payload, std::int64_t n) {
+__global__ void __launch_bounds__(kThreads) encode_blocks_kernel(BlockFormat format, float* x, std::uint32_t* payload, std::int64_t n) {
   const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   const int lane = static_cast<int>(threadIdx.x % 32);
   if (block >= blocks_of(n)) return;
@@ -59,7 +59,7 @@ __global__ inline void __launch_bounds__(kThreads) encode_blocks_kernel(BlockFor
     if (is_inside) x[first + lane + 32 * j] = value[j] - decoded;
   }
 }
-__global__ inline void decode_blocks_kernel(BlockFormat format, const std::uint32_t* payloads, int ranks, float* g, std::int64_t n) {
+__global__ void decode_blocks_kernel(BlockFormat format, const std::uint32_t* payloads, int ranks, float* g, std::int64_t n) {
   const std::int64_t per_block = words_per_block(format), per_rank = blocks_of(n) * per_block;
   STEPCAST_EACH(i, n) {
     const int inside = static_cast<int>(i % kBlock);
@@ -74,17 +74,17 @@ __global__ inline void decode_blocks_kernel(BlockFormat format, const std::uint3
   }
 }
 
-__global__ inline void encode_random_k_kernel(float* x, float* payload, std::int64_t n, std::int64_t kept, std::uint64_t seed) {
+__global__ void encode_random_k_kernel(float* x, float* payload, std::int64_t n, std::int64_t kept, std::uint64_t seed) {
   STEPCAST_EACH(i, kept) {
     const std::int64_t at = random_index(seed, i, n, kept);
     payload[i] = x[at];
     x[at] = 0.0f;
   }
 }
-__global__ inline void decode_random_k_kernel(const float* payload, float* g, float factor, std::int64_t n, std::int64_t kept, std::uint64_t seed) {
+__global__ void decode_random_k_kernel(const float* payload, float* g, float factor, std::int64_t n, std::int64_t kept, std::uint64_t seed) {
   STEPCAST_EACH(i, kept) g[random_index(seed, i, n, kept)] = factor * payload[i];
 }
-__global__ inline void clear_words_kernel(std::uint32_t* words, std::int64_t n) {
+__global__ void clear_words_kernel(std::uint32_t* words, std::int64_t n) {
   STEPCAST_EACH(i, n) words[i] = 0;
 }
 
@@ -98,7 +98,7 @@ struct TopKState {
 STEPCAST_HD constexpr int digit_shift(int digit) { return digit == 0 ? 20 : digit == 1 ? 10 : 0; }
 STEPCAST_HD constexpr std::uint32_t digit_mask(int digit) { return digit == 0 ? 2047u : 1023u; }
 
-__global__ inline void __launch_bounds__(kThreads) top_k_count_kernel(const float* x, TopKState* state, int digit, std::int64_t n) {
+__global__ void __launch_bounds__(kThreads) top_k_count_kernel(const float* x, TopKState* state, int digit, std::int64_t n) {
   __shared__ std::uint32_t bins[kBins];
   for (unsigned i = threadIdx.x; i < kBins; i += kThreads) bins[i] = 0;
   __syncthreads();
@@ -113,7 +113,7 @@ __global__ inline void __launch_bounds__(kThreads) top_k_count_kernel(const floa
     if (bins[i] != 0) atomicAdd(&state->bins[digit][i], bins[i]);
 }
 /// One block: from the highest bin down, the bin where `left` runs out is the next digit.
-__global__ inline void __launch_bounds__(kThreads) top_k_digit_kernel(TopKState* state, int digit, std::uint32_t kept) {
+__global__ void __launch_bounds__(kThreads) top_k_digit_kernel(TopKState* state, int digit, std::uint32_t kept) {
   __shared__ std::uint32_t sums[kThreads];
   constexpr int kEach = kBins / kThreads;
   std::uint32_t sum = 0;
@@ -130,7 +130,7 @@ __global__ inline void __launch_bounds__(kThreads) top_k_digit_kernel(TopKState*
   state->prefix = (digit == 0 ? 0u : state->prefix) | static_cast<std::uint32_t>(bin) << digit_shift(digit);
 }
 /// counts[2 chunk], counts[2 chunk + 1]: elements of the chunk above the threshold, and equal to it.
-__global__ inline void __launch_bounds__(kThreads) top_k_chunk_kernel(const float* x, const TopKState* state, std::uint32_t* counts, std::int64_t n) {
+__global__ void __launch_bounds__(kThreads) top_k_chunk_kernel(const float* x, const TopKState* state, std::uint32_t* counts, std::int64_t n) {
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kChunk;
   int above = 0, equal = 0;
   for (int i = 0; i < kChunk; i += kThreads) {
@@ -144,7 +144,7 @@ __global__ inline void __launch_bounds__(kThreads) top_k_chunk_kernel(const floa
   counts[2 * blockIdx.x + 1] = static_cast<std::uint32_t>(equal);
 }
 /// One block: counts become the sums of the chunks before, each thread a run of chunks.
-__global__ inline void __launch_bounds__(kThreads) top_k_scan_kernel(std::uint32_t* counts, std::int64_t chunks) {
+__global__ void __launch_bounds__(kThreads) top_k_scan_kernel(std::uint32_t* counts, std::int64_t chunks) {
   __shared__ std::uint32_t above[kThreads], equal[kThreads];
   const std::int64_t each = (chunks + kThreads - 1) / kThreads, begin = threadIdx.x * each, end = begin + each < chunks ? begin + each : chunks;
   std::uint32_t sum_above = 0, sum_equal = 0;
@@ -182,7 +182,7 @@ __device__ __forceinline__ std::uint32_t votes_before(bool vote, std::uint32_t* 
   }
   return before;
 }
-__global__ inline void __launch_bounds__(kThreads) top_k_write_kernel(float* x, const TopKState* state, const std::uint32_t* counts,
+__global__ void __launch_bounds__(kThreads) top_k_write_kernel(float* x, const TopKState* state, const std::uint32_t* counts,
                                                                       std::uint32_t* payload, std::int64_t n, std::int64_t kept) {
   __shared__ std::uint32_t shared[kThreads / 32];
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kChunk;
@@ -207,7 +207,7 @@ __global__ inline void __launch_bounds__(kThreads) top_k_write_kernel(float* x, 
   }
 }
 /// One rank's pairs; indices of a rank are distinct, ranks follow each other on the stream.
-__global__ inline void top_k_add_kernel(const std::uint32_t* payload, float* g, std::int64_t kept) {
+__global__ void top_k_add_kernel(const std::uint32_t* payload, float* g, std::int64_t kept) {
   STEPCAST_EACH(i, kept) g[payload[i]] += float_of_bits(payload[kept + i]);
 }
 }  // namespace stepcast::runtime

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "runtime/kernels/emulation_lookup.hpp"
 #include "runtime/kernels/fiber.hpp"
 
 namespace stepcast::emulation {
@@ -225,5 +226,11 @@ Invoke find_kernel(const std::string& mangled) {
     if (dladdr(address, &info) != 0 && info.dli_sname != nullptr && mangled == info.dli_sname) return invoke;
   }
   return nullptr;
+}
+void use_adversarial_schedule(unsigned seed) { set_schedule(Schedule::adversarial, seed); }
+std::function<void()> bind_kernel(const std::string& mangled, const unsigned (&shape)[6], std::size_t shared, void** arguments) {
+  const Invoke invoke = find_kernel(mangled);
+  if (invoke == nullptr) return {};
+  return invoke(dim3(shape[0], shape[1], shape[2]), dim3(shape[3], shape[4], shape[5]), shared, arguments);
 }
 }  // namespace stepcast::emulation

@@ -55,8 +55,9 @@ unsigned ballot(unsigned mask, bool vote);
 /// Sum over the block, after the barrier.
 int count_block(bool vote);
 
-/// Finds a kernel by its mangled name, as CUDA's runtime does; `arguments` are pointers to the arguments.
-using Invoke = void (*)(dim3 grid, dim3 block, std::size_t shared, void** arguments);
+/// Finds a kernel by its mangled name, as CUDA's runtime does. Invoke copies the arguments, which `arguments` points to, and returns
+/// the launch to run later.
+using Invoke = std::function<void()> (*)(dim3 grid, dim3 block, std::size_t shared, void** arguments);
 Invoke find_kernel(const std::string& mangled);
 bool add_kernel(const void* address, Invoke invoke);
 
@@ -64,10 +65,11 @@ template <auto Kernel, class Signature>
 struct Launcher;
 template <auto Kernel, class... Parameters>
 struct Launcher<Kernel, void (*)(Parameters...)> {
-  static void invoke(dim3 grid, dim3 block, std::size_t shared, void** arguments) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      std::tuple<Parameters...> values{*static_cast<Parameters*>(arguments[I])...};
-      run_grid(grid, block, shared, __PRETTY_FUNCTION__, [&] { std::apply(Kernel, values); });
+  static std::function<void()> invoke(dim3 grid, dim3 block, std::size_t shared, void** arguments) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return [grid, block, shared, values = std::tuple<Parameters...>{*static_cast<Parameters*>(arguments[I])...}] {
+        run_grid(grid, block, shared, __PRETTY_FUNCTION__, [&] { std::apply(Kernel, values); });
+      };
     }(std::index_sequence_for<Parameters...>{});
   }
   static inline const bool is_listed = add_kernel(reinterpret_cast<const void*>(Kernel), &invoke);

@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads) channel_moment_kernel(const T* x, co
   atomicAdd(to + c, sum);
 }
 /// Sums become mean and 1 / standard deviation.
-__global__ inline void channel_statistics_kernel(float* mean, float* rstd, float inverse, float epsilon, std::int64_t channels) {
+__global__ void channel_statistics_kernel(float* mean, float* rstd, float inverse, float epsilon, std::int64_t channels) {
   STEPCAST_EACH(c, channels) {
     mean[c] *= inverse;
     rstd[c] = rsqrtf(rstd[c] * inverse + epsilon);
@@ -168,10 +168,10 @@ __global__ void batch_norm_back_kernel(const T* x, const T* weight, const T* dy,
     store(dx + i, value_of(weight[c]) * rstd[c] * (value_of(dy[i]) - inverse * (sums[c] + xhat * sums[channels + c])));
   }
 }
-__global__ inline void clear_kernel(float* x, std::int64_t elements) {
+__global__ void clear_kernel(float* x, std::int64_t elements) {
   STEPCAST_EACH(i, elements) x[i] = 0.0f;
 }
-__global__ inline void add_sums_kernel(const float* sums, float* dweight, float* dbias, std::int64_t channels) {
+__global__ void add_sums_kernel(const float* sums, float* dweight, float* dbias, std::int64_t channels) {
   STEPCAST_EACH(c, channels) {
     dbias[c] += sums[c];
     dweight[c] += sums[channels + c];

@@ -3,14 +3,14 @@
 
 namespace stepcast::runtime {
 /// sum += squares of x. Blocks add with an atomic, so the last bits of the sum depend on their order.
-__global__ inline void __launch_bounds__(kThreads) square_sum_kernel(const float* x, float* sum, std::int64_t elements) {
+__global__ void __launch_bounds__(kThreads) square_sum_kernel(const float* x, float* sum, std::int64_t elements) {
   __shared__ float shared[32];
   float squares = 0.0f;
   STEPCAST_EACH(i, elements) squares += x[i] * x[i];
   squares = block_sum(squares, shared);
   if (threadIdx.x == 0) atomicAdd(sum, squares);
 }
-__global__ inline void clip_kernel(float* x, const float* sum, float limit, std::int64_t elements) {
+__global__ void clip_kernel(float* x, const float* sum, float limit, std::int64_t elements) {
   const float norm = sqrtf(*sum), factor = norm > limit ? limit / norm : 1.0f;
   STEPCAST_EACH(i, elements) x[i] *= factor;  // always one pass: the step's time must not depend on the data
 }

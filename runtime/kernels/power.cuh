@@ -5,7 +5,7 @@
 /// PowerSGD's thin products; kRank is the rank rounded up to a power of two, so that sums stay in registers.
 namespace stepcast::runtime {
 
-__global__ inline void power_start_kernel(float* q, std::int64_t count, std::uint64_t seed) {
+__global__ void power_start_kernel(float* q, std::int64_t count, std::uint64_t seed) {
   STEPCAST_EACH(i, count) q[i] = random_entry(seed, i);
 }
 /// p = M q, a block per row.
@@ -60,10 +60,10 @@ __device__ __forceinline__ float power_entry(const float* p, const float* q, con
   for (int r = 0; r < shape.rank; ++r) sum += row[r] * col[r];
   return sum;
 }
-__global__ inline void power_subtract_kernel(float* x, const float* p, const float* q, PowerShape shape) {
+__global__ void power_subtract_kernel(float* x, const float* p, const float* q, PowerShape shape) {
   STEPCAST_EACH(i, shape.elements) x[i] -= power_entry(p, q, shape, i);
 }
-__global__ inline void power_expand_kernel(const float* p, const float* q, float* g, PowerShape shape) {
+__global__ void power_expand_kernel(const float* p, const float* q, float* g, PowerShape shape) {
   STEPCAST_EACH(i, shape.elements) g[i] = power_entry(p, q, shape, i);
 }
 
@@ -80,7 +80,7 @@ __device__ __forceinline__ void subtract_earlier(float* p, const PowerShape& sha
   }
 }
 /// One block: modified Gram-Schmidt; a column that depends on the earlier ones is drawn anew (see host_power_loops.cpp).
-__global__ inline void __launch_bounds__(kThreads) power_orthonormalise_kernel(float* p, PowerShape shape) {
+__global__ void __launch_bounds__(kThreads) power_orthonormalise_kernel(float* p, PowerShape shape) {
   __shared__ float shared[32];
   for (int column = 0; column < shape.rank; ++column) {
     const float before = column_dot(p, shape, column, column, shared);
