@@ -65,12 +65,13 @@ template <auto Kernel, class Signature>
 struct Launcher;
 template <auto Kernel, class... Parameters>
 struct Launcher<Kernel, void (*)(Parameters...)> {
+  template <std::size_t... I>
+  static std::tuple<Parameters...> copied(void** arguments, std::index_sequence<I...>) {
+    return std::tuple<Parameters...>(*static_cast<Parameters*>(arguments[I])...);
+  }
   static std::function<void()> invoke(dim3 grid, dim3 block, std::size_t shared, void** arguments) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return [grid, block, shared, values = std::tuple<Parameters...>{*static_cast<Parameters*>(arguments[I])...}] {
-        run_grid(grid, block, shared, __PRETTY_FUNCTION__, [&] { std::apply(Kernel, values); });
-      };
-    }(std::index_sequence_for<Parameters...>{});
+    const std::tuple<Parameters...> values = copied(arguments, std::index_sequence_for<Parameters...>{});
+    return [grid, block, shared, values] { run_grid(grid, block, shared, __PRETTY_FUNCTION__, [&] { std::apply(Kernel, values); }); };
   }
   static inline const bool is_listed = add_kernel(reinterpret_cast<const void*>(Kernel), &invoke);
 };
