@@ -70,7 +70,9 @@ struct CublasLt::Plan {
   cublasLtMatrixLayout_t b = nullptr, a = nullptr, c = nullptr;
   cublasLtMatmulAlgo_t algorithm{};
 
-  explicit Plan(const GemmCall& g) {
+  Plan() = default;
+  /// Apart from the constructor, so that a failure half-way gives back what was made.
+  void build(const GemmCall& g) {
     const bool is_tf32 = g.a.precision == Precision::tf32 || g.b.precision == Precision::tf32;
     check(api().desc_create(&desc, is_tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F), "cublasLtMatmulDescCreate");
     set(CUBLASLT_MATMUL_DESC_TRANSA, g.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -121,6 +123,7 @@ struct CublasLt::Plan {
   }
 };
 
+CublasLt::CublasLt(CudaDevice& device) : device_(device) {}
 CublasLt::~CublasLt() {
   plans_.clear();
   if (handle_ != nullptr) api().destroy(handle_);
@@ -137,7 +140,8 @@ CublasLt::Plan& CublasLt::plan_of(const GemmCall& g) {
                                       g.stride_a, g.stride_b, g.stride_c};
   std::unique_ptr<Plan>& plan = plans_[key];
   if (plan == nullptr) {
-    auto fresh = std::make_unique<Plan>(g);
+    auto fresh = std::make_unique<Plan>();
+    fresh->build(g);
     fresh->choose(handle_, g);
     plan = std::move(fresh);
   }

@@ -12,7 +12,7 @@ namespace stepcast::runtime {
 /// Matrix products by cuBLASLt. A shape is planned once (layouts, epilogue, the heuristic's first choice) and kept.
 class CublasLt {
  public:
-  explicit CublasLt(CudaDevice& device) : device_(device) {}
+  explicit CublasLt(CudaDevice& device);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;
   CublasLt& operator=(const CublasLt&) = delete;

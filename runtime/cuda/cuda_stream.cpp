@@ -44,8 +44,11 @@ std::size_t EventClock::base_for(cudaStream_t stream) {
   if (bases_.empty() || (now - bases_.back().host > kBaseLife && !is_capturing(stream))) {
     cudaEvent_t event = nullptr;
     STEPCAST_CUDA(cudaEventCreateWithFlags(&event, cudaEventDefault));
+    if (const cudaError_t status = cudaEventRecord(event, stream); status != cudaSuccess) {
+      cudaEventDestroy(event);
+      check(status, "cudaEventRecord", __FILE__, __LINE__);
+    }
     bases_.push_back({event, now, 0.0, bases_.empty()});
-    STEPCAST_CUDA(cudaEventRecord(event, stream));
   }
   return bases_.size() - 1;
 }

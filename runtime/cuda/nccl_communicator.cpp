@@ -118,7 +118,8 @@ class NcclCommunicator final : public Communicator {
     stream_.reset();
     if (communicator_ == nullptr) return;
     // Finalize waits for outstanding work; after a failure it would wait for ever.
-    if (api().finalize(communicator_) <= ncclInProgress && settles()) api().destroy(communicator_);
+    const ncclResult_t status = api().finalize(communicator_);
+    if ((status == ncclSuccess || status == ncclInProgress) && settles()) api().destroy(communicator_);
     else api().abort(communicator_);
   }
   NcclCommunicator(const NcclCommunicator&) = delete;

@@ -1,7 +1,8 @@
 #include "runtime/cuda/probe.hpp"
 
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
+#include <algorithm>
+#include <iterator>
 
 #include "runtime/cuda/cublaslt.hpp"
 #include "runtime/cuda/cupti_source.hpp"

@@ -54,6 +54,16 @@ FakeEvent* known(cudaEvent_t event) {
   const std::lock_guard lock(state().mutex);
   return state().events.count(fake) != 0 ? fake : nullptr;
 }
+/// What the current device's streams hold now ends. Not a call that a test may let fail.
+void wait_for_device() {
+  std::set<FakeStream*> streams;
+  {
+    const std::lock_guard lock(state().mutex);
+    streams = state().streams;
+  }
+  for (FakeStream* stream : streams)
+    if (stream->device == current_device) stream->synchronise();
+}
 cudaError_t push(cudaStream_t stream, Work work) {
   FakeStream* fake = known(stream);
   if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
@@ -192,13 +202,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = 1u << 20, *total = 1u << 30, cudaSuccess; }
 cudaError_t cudaDeviceSynchronize() {
   FAIL_IF_ASKED(cudaErrorLaunchFailure);
-  std::set<FakeStream*> streams;
-  {
-    const std::lock_guard lock(state().mutex);
-    streams = state().streams;
-  }
-  for (FakeStream* stream : streams)
-    if (stream->device == current_device) stream->synchronise();
+  wait_for_device();
   return answer(cudaSuccess);
 }
 
@@ -218,7 +222,7 @@ cudaError_t cudaFree(void* data) {
     const std::lock_guard lock(state().mutex);
     if (state().memory.erase(data) == 0) return answer(cudaErrorInvalidValue);
   }
-  cudaDeviceSynchronize();  // as the real one does
+  wait_for_device();  // as the real one does
   std::free(data);
   return answer(cudaSuccess);
 }
@@ -231,6 +235,7 @@ cudaError_t cudaHostAlloc(void** data, size_t size, unsigned) {
   return answer(cudaSuccess);
 }
 cudaError_t cudaFreeHost(void* data) {
+  wait_for_device();  // as the real one does
   const std::lock_guard lock(state().mutex);
   if (state().pinned.erase(data) == 0) return answer(cudaErrorInvalidValue);
   std::free(data);
@@ -369,7 +374,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     const std::lock_guard lock(state().mutex);
     state().events.erase(fake);
   }
-  cudaDeviceSynchronize();  // queued waits refer to it; the real one defers
+  wait_for_device();  // queued waits refer to it; the real one defers
   delete fake;
   return answer(cudaSuccess);
 }
