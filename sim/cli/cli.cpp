@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "sim/cli/commands.hpp"
 #include "sim/core/assert.hpp"
@@ -109,6 +110,9 @@ int run_command_line(const std::vector<std::string>& arguments) {
     if (e.problems.size() > 1) fmt::print(stderr, "stepcast: {} problems\n", e.problems.size());
     return kBadInput;
   } catch (const EnvironmentError& e) {
+    fmt::print(stderr, "stepcast: {}\n", e.what());
+    return kEnvironment;
+  } catch (const std::system_error& e) {  // standard output on a full disk, for one
     fmt::print(stderr, "stepcast: {}\n", e.what());
     return kEnvironment;
   } catch (const std::bad_alloc&) {

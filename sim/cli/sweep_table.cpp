@@ -38,7 +38,10 @@ SweepTable::SweepTable(std::string path, const std::vector<Variation>& variation
     : path_(std::move(path)), fingerprint_(std::move(fingerprint)) {
   for (const Variation& v : variations) pointers_.push_back(v.pointer);
   std::error_code error;
-  if (const auto parent = std::filesystem::path(path_).parent_path(); !parent.empty()) std::filesystem::create_directories(parent, error);
+  if (const auto parent = std::filesystem::path(path_).parent_path(); !parent.empty()) {
+    std::filesystem::create_directories(parent, error);
+    if (error) throw EnvironmentError(parent.string() + ": cannot be created: " + error.message());
+  }
   const bool is_new = !std::filesystem::exists(path_, error) || std::filesystem::file_size(path_, error) == 0;
   if (!is_new) read_existing();
   file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);

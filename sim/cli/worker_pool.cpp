@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 
@@ -56,7 +57,8 @@ struct Child { pid_t pid = 0; int pipe = -1; std::size_t task = 0; std::string t
       sent += static_cast<std::size_t>(count);
     }
     code = sent == text.size() ? 0 : 1;
-  } catch (const std::exception&) {
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "stepcast: %s\n", e.what());
     code = 1;
   }
   _exit(code);  // no destructors, no flushing of buffers that belong to the parent
@@ -81,8 +83,12 @@ WorkerAnswer finished(Child& child) {
   int status = 0;
   while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {}
   WorkerAnswer answer{child.task, std::move(child.text), ""};
-  if (WIFSIGNALED(status)) answer.death = "killed by signal " + std::to_string(WTERMSIG(status));
-  else if (WEXITSTATUS(status) != 0) answer.death = "ended with code " + std::to_string(WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) {
+    const int number = WTERMSIG(status);
+    answer.was_killed = number == SIGKILL || number == SIGTERM;
+    answer.death = "was killed by signal " + std::to_string(number) +
+                   (number == SIGKILL ? "; Linux does that when memory runs out: try fewer jobs with -j" : "");
+  } else if (WEXITSTATUS(status) != 0) answer.death = "ended with code " + std::to_string(WEXITSTATUS(status));
   return answer;
 }
 

@@ -9,7 +9,8 @@ namespace stepcast {
 struct WorkerAnswer {
   std::size_t task = 0;
   std::string text;   // what `work` returned
-  std::string death;  // not empty: why there is no text ("signal 11", "exit 1")
+  std::string death;  // not empty: why there is no text ("was killed by signal 11", "ended with code 1")
+  bool was_killed = false;  // by SIGKILL or SIGTERM: the machine's doing rather than a fault of the work
 };
 
 /// Runs `work(task)` in a child process each, `jobs` at a time: SimGrid keeps one engine per process, and a crash or a runaway

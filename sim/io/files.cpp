@@ -60,6 +60,7 @@ void write_file(const std::string& path, const std::string& content) {
   const fs::path target(path);
   std::error_code error;
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
+  if (error) throw EnvironmentError(target.parent_path().string() + ": cannot be created: " + error.message());
   const std::string temporary = path + ".part" + std::to_string(getpid());
   const auto fail = [&](const char* what) {
     const std::string reason = std::strerror(errno);

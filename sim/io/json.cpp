@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sim/io/files.hpp"
@@ -38,6 +39,12 @@ std::size_t invalid_utf8_at(const std::string& s) {
     i += tail + 1;
   }
   return std::string::npos;
+}
+
+/// The number that the parser found too large, cut out of its "number overflow parsing '1e999'", or "".
+std::string overflowing_number(const std::string& what) {
+  const auto open = what.find('\''), close = what.rfind('\'');
+  return open == std::string::npos || close <= open ? "" : what.substr(open + 1, close - open - 1);
 }
 
 // Message of a parser exception without the library's own prefix.
@@ -83,6 +90,11 @@ Result<Json> parse_json(const std::string& text, const std::string& file_name) {
   } catch (const nlohmann::json::parse_error& e) {
     const auto at = line_column(text, e.byte > 0 ? e.byte - 1 : 0);
     return fail(fmt::format("line {} column {}", at.line, at.column), plain_message(e.what()));
+  } catch (const nlohmann::json::out_of_range& e) {
+    const std::string number = overflowing_number(e.what());
+    const auto at = line_column(text, std::min(text.find(number), text.size()));
+    return fail(fmt::format("line {} column {}", at.line, at.column), number.substr(0, 40) + " is beyond any number here",
+                "the largest is 1.8e308");
   } catch (const nlohmann::json::exception& e) {
     return fail("", plain_message(e.what()));
   }

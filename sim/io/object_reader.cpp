@@ -13,12 +13,19 @@ const Json& empty_object() {
   static const Json empty = Json::object();
   return empty;
 }
-std::string described(const Json& value) {
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+/// Of at most 60 bytes, so that a hostile file cannot flood a terminal.
+std::string shortened(std::string text) {
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   return text;
 }
-std::string in_words(double value) { return fmt::format("{:g}", value); }
+std::string described(const Json& value) {
+  return shortened(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+/// Whole numbers with all their digits up to 2^53; 1.04858e+06 would be neither the bound nor readable.
+std::string in_words(double value) {
+  const bool is_whole = value == std::floor(value) && std::abs(value) <= 9007199254740992.0;
+  return is_whole ? fmt::format("{:.0f}", value) : fmt::format("{:g}", value);
+}
 }  // namespace
 
 ObjectReader::ObjectReader(const Json& node, std::string file, std::string pointer, Problems& problems)
@@ -61,7 +68,8 @@ bool ObjectReader::checked_number(const Json& value, const std::string& key, dou
   }
   const double number = value.get<double>();
   if (!std::isfinite(number) || number < min || number > max) {
-    problem(key, fmt::format("{} is outside {} to {}", described(value), in_words(min), in_words(max)));
+    problem(key, fmt::format("{} is outside {} to {}", value.is_number_float() ? in_words(number) : described(value),
+                             in_words(min), in_words(max)));
     return false;
   }
   out = number;
@@ -163,7 +171,7 @@ void ObjectReader::done() {
   for (const auto& [key, value] : node_->items()) {
     if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
     const std::string near = nearest_name(key, asked_);
-    problem(key, "is not a known key", near.empty() ? "known keys here: " + joined(asked_) : "did you mean \"" + near + "\"?");
+    problem(shortened(key), "is not a known key", near.empty() ? "known keys here: " + joined(asked_) : "did you mean \"" + near + "\"?");
   }
 }
 }  // namespace stepcast

@@ -9,6 +9,7 @@ namespace stepcast {
 namespace fs = std::filesystem;
 namespace {
 constexpr std::size_t kDeepestInclude = 32;
+constexpr std::size_t kMostIncludes = 1024;  // files that include two others each double at every level
 
 void add_include(LayeredDocument& document, const std::string& file, const Json& named, std::vector<std::string>& chain,
                  Problems& problems) {
@@ -28,6 +29,12 @@ void add_include(LayeredDocument& document, const std::string& file, const Json&
   }
   if (chain.size() > kDeepestInclude) {
     problems.add({file, "/include", fmt::format("includes nest deeper than {}", kDeepestInclude), ""});
+    return;
+  }
+  if (document.size() >= kMostIncludes) {
+    if (document.size() == kMostIncludes)
+      problems.add({file, "/include", fmt::format("more than {} files are included", kMostIncludes), "a file included twice counts twice"});
+    document.add_on_top({file, "", Json::object()});
     return;
   }
   auto content = read_json_file(path);

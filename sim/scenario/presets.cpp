@@ -26,8 +26,13 @@ std::string suffix_of(const std::string& kind) {
 }  // namespace
 
 std::string scenarios_folder() {
-  if (const char* named = std::getenv("STEPCAST_SCENARIOS"); named != nullptr && *named != '\0') return named;
   std::error_code error;
+  if (const char* named = std::getenv("STEPCAST_SCENARIOS"); named != nullptr && *named != '\0') {
+    if (!fs::is_directory(fs::path(named) / "models", error))
+      throw EnvironmentError(std::string("STEPCAST_SCENARIOS names ") + named + ", which holds no folder models; " +
+                             "name the folder that holds models, clusters, strategies, profiles and jobs");
+    return named;
+  }
   const fs::path binary = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
     const fs::path installed = binary.parent_path().parent_path() / "share" / "stepcast" / "scenarios";
