@@ -38,6 +38,10 @@ NodeSpec read_node(ObjectReader& reader, NodeSpec base, bool gpu_required) {
   if (base.gpus > 1 && base.gpu_link.value <= 0)
     reader.problem("gpu_link_GBps", "is missing; a node of several GPUs needs the rate of one GPU's scale-up link",
                    "450 for NVLink4, 900 for NVLink5, 25 for PCIe 4");
+  if (base.gpus > 1 && base.intra == IntraTopology::single)
+    reader.problem("intra", fmt::format("is single, but a node has {} GPUs", base.gpus), "say what joins them: nvswitch, nvlink-mesh, cube-mesh, pcie or xgmi");
+  else if (base.gpus > 1 && base.in_switch_reduction && base.intra != IntraTopology::nvswitch)
+    reader.problem("intra", fmt::format("is {}, but in_switch_reduction is true: only an NVSwitch reduces", text_of(base.intra)), "set in_switch_reduction to false");
   return base;
 }
 
@@ -91,6 +95,20 @@ void read_link_events(ObjectReader& reader, ClusterSpec& cluster) {
   }
 }
 
+/// "[4, 4, 4]": `nodes` as a product of so many near-equal factors, larger ones last.
+std::string near_cube(int nodes, std::size_t dimensions) {
+  std::string text;
+  for (std::size_t left = dimensions; left > 0; --left) {
+    const double side = std::pow(nodes, 1.0 / static_cast<double>(left));
+    int factor = left == 1 ? nodes : 1;
+    for (int f = 1; left > 1 && f <= static_cast<int>(side + 1e-9); ++f)
+      if (nodes % f == 0) factor = f;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", factor);
+    nodes /= factor;
+  }
+  return "[" + text + "]";
+}
+
 void check_whole(ObjectReader& reader, ClusterSpec& cluster, bool states_nodes) {
   FabricSpec& fabric = cluster.fabric;
   if (fabric.kind == FabricKind::torus && !fabric.torus_shape.empty() && cluster.is_uniform()) {
@@ -99,7 +117,8 @@ void check_whole(ObjectReader& reader, ClusterSpec& cluster, bool states_nodes) 
     if (!states_nodes) cluster.groups.front().count = static_cast<int>(product);
     else if (product != cluster.nodes())
       reader.problem("fabric/torus_shape", fmt::format("holds {} nodes, but the cluster has {}", product, cluster.nodes()),
-                     "make the product of the shape equal nodes");
+                     fmt::format("state a shape of {} nodes, for example {}", cluster.nodes(),
+                                 near_cube(cluster.nodes(), fabric.torus_shape.size())));
   }
   if (cluster.nodes() <= 1) return;
   if (fabric.kind == FabricKind::none)
@@ -109,7 +128,8 @@ void check_whole(ObjectReader& reader, ClusterSpec& cluster, bool states_nodes) 
   const bool states_rate = reader.has("nic_GBps") || reader.has("nic_Gbps");
   for (const NodeGroup& group : cluster.groups)
     if (group.spec.nics < 1 || (group.spec.nic_bandwidth.value <= 0 && !states_rate)) {
-      reader.problem("nics", "or their rate is missing; several nodes need NICs to talk", "state nics and nic_Gbps");
+      reader.problem("nics", fmt::format("{} of a stated rate; the {} nodes need NICs to talk", group.spec.nics < 1 ? "names none" : "are none",
+                                         cluster.nodes()), "state nics (1 or more) and nic_Gbps");
       break;
     }
 }
@@ -138,6 +158,7 @@ ClusterSpec read_cluster(ObjectReader reader) {
       cluster.groups.push_back(group);
     }
   }
+  if (has_groups && cluster.groups.empty()) reader.problem("groups", "has no entry", "list node groups, or leave it out and state nodes");
   if (cluster.groups.empty()) {
     const int count = static_cast<int>(reader.integer("nodes", {.fallback = 1, .min = 1, .max = 1 << 20}));
     cluster.groups.push_back({base, count});

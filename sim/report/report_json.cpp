@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <cmath>
 #include <numeric>
 
@@ -161,6 +162,11 @@ Json report_json(const Scenario& s, const Profile& profile, const Forecast& fore
     report["warnings"].push_back(fmt::format("does not fit: the fullest stage needs {:.1f} GiB of {:.1f} GiB", m["worst"].get<double>(), m["capacity"].get<double>()));
   }
   for (const std::string& warning : forecast.warnings) report["warnings"].push_back(warning);
+  std::set<std::string> other_gpus;
+  for (const NodeGroup& group : s.cluster.groups)
+    if (group.spec.gpu.name != profile.gpu.name) other_gpus.insert(group.spec.gpu.name);
+  for (const std::string& gpu : other_gpus)
+    report["warnings"].push_back(fmt::format("profile {} is of {}: its utilisation stands in for that of {}", profile.name, profile.gpu.name, gpu));
   for (const std::string& part : profile.datasheet_only)
     report["warnings"].push_back("profile " + profile.name + " rests on datasheet values for " + part);
   report["notes"] = s.notes;

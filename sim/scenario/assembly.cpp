@@ -30,7 +30,7 @@ class Assembly {
     if (is_sweep) refuse_training_sections();
     can_read_cluster_ = add_preset("cluster", "clusters", "");
     can_read_model_ = is_sweep || add_preset("model", "models", "");
-    can_read_strategy_ = add_preset("strategy", "strategies", "megatron");
+    can_read_strategy_ = add_preset("strategy", "strategies", kDefaultStrategy);
     merge();
     read(is_sweep);
     if (problems_.empty() && !is_sweep) scenario_.unused = unused_keys(scenario_, user_);
@@ -79,7 +79,17 @@ class Assembly {
     drop_restated("strategy", {"bucket_MiB"}, {"bucket_elements", "bucket_elements_per_dp_rank"});
     drop_restated("cluster", {"nic_GBps"}, {"nic_Gbps"});
     drop_restated("cluster", {"groups"}, {"nodes"});
+    base_gpu_on_preset();
     merge_json(merged_, user_);  // --set stands above the files
+  }
+  // "gpu": {"memory_GBps": 1600} over a preset that names its GPU changes that one.
+  void base_gpu_on_preset() {
+    const Json* cluster = section_of(user_, "cluster");
+    const Json* gpu = cluster != nullptr && cluster->is_object() ? section_of(*cluster, "gpu") : nullptr;
+    if (gpu == nullptr || !gpu->is_object() || gpu->contains("base") || gpu->contains("name")) return;
+    for (const Layer& layer : document_.layers())
+      if (layer.prefix == "/cluster" && layer.content.contains("gpu") && layer.content["gpu"].is_string())
+        user_["cluster"]["gpu"]["base"] = layer.content["gpu"];
   }
   void drop_restated(const char* section, const std::vector<const char*>& ones, const std::vector<const char*>& others) {
     const Json* written = section_of(user_, section);
@@ -153,8 +163,11 @@ class Assembly {
     auto training = r.object("training");
     scenario_.training = read_training(training ? *training : ObjectReader(nothing, file_, "/training", problems_));
     const bool has_training = is_sound_since(before_training);
+    if (has_training) check_precision();
     if (has_model && has_layout && has_training)
       check_layout(scenario_.parallel, scenario_.model, scenario_.training, fits_world ? world : 0, file_, problems_);
+    // Without a pipeline every schedule is one forward and one backward after the other; gpipe would hold all forwards.
+    if (scenario_.parallel.pp == 1 && scenario_.parallel.virtual_stages == 1) scenario_.parallel.schedule = ScheduleKind::one_f_one_b;
 
     read_strategy_section(r);
     if (auto compression = r.object("compression")) scenario_.compression = read_compression(*compression);
@@ -205,6 +218,14 @@ class Assembly {
       for (const char* key : {"sequence_length", "global_batch"}) if (!training.contains(key)) training[key] = 1;
       return;
     }
+    if (has_cluster_ && !training.contains("precision")) {
+      const auto& groups = scenario_.cluster.groups;
+      const bool lacks_bf16 = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return !computes(g.spec.gpu, Precision::bf16); });
+      if (lacks_bf16) {
+        training["precision"] = "fp16";
+        scenario_.notes.push_back(fmt::format("training.precision = fp16: {} computes no bf16", groups.front().spec.gpu.name));
+      }
+    }
     if (!training.contains("sequence_length")) {
       const bool has_tokens = scenario_.model.kind == ModelKind::transformer || scenario_.model.kind == ModelKind::moe;
       const std::int64_t positions = scenario_.model.transformer.max_positions;
@@ -220,6 +241,23 @@ class Assembly {
     training["global_batch"] = micro_batch * micro_batches * scenario_.parallel.dp;
     scenario_.notes.push_back(fmt::format("training.global_batch = {} was not given: {} micro-batches of {} on each of {} replicas",
                                           micro_batch * micro_batches * scenario_.parallel.dp, micro_batches, micro_batch, scenario_.parallel.dp));
+  }
+
+  static bool computes(const GpuSpec& gpu, Precision precision) { return gpu.peak(precision).value > 0; }
+
+  // A rate that the hardware does not have would be made up.
+  void check_precision() {
+    if (!has_cluster_) return;
+    for (const NodeGroup& group : scenario_.cluster.groups) {
+      const GpuSpec& gpu = group.spec.gpu;
+      if (computes(gpu, scenario_.training.precision)) continue;
+      std::vector<std::string> has;
+      for (const std::string& text : enum_texts<Precision>())
+        if (computes(gpu, *enum_from_text<Precision>(text))) has.push_back(text);
+      problem("/training/precision", fmt::format("{} states no rate for {}", gpu.name, text_of(scenario_.training.precision)),
+              "it has " + joined(has));
+      return;
+    }
   }
 
   void check_link_events() {

@@ -21,6 +21,8 @@ class LayeredDocument {
   explicit LayeredDocument(std::string main_file) : main_file_(std::move(main_file)) {}
   void add_on_top(Layer layer) { layers_.push_back(std::move(layer)); }
   void add_at_bottom(Layer layer) { layers_.insert(layers_.begin(), std::move(layer)); }
+  std::size_t size() const { return layers_.size(); }
+  const std::vector<Layer>& layers() const { return layers_; }
   /// Settings changed the value at `pointer`: its problems are theirs.
   void mark_setting(std::string pointer) { set_pointers_.push_back(std::move(pointer)); }
   /// Every layer on top of the other.

@@ -1,5 +1,7 @@
 #include "sim/scenario/unused_keys.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/io/json.hpp"
@@ -7,15 +9,31 @@
 namespace stepcast {
 namespace {
 
-/// A key, and why nothing reads it; "" when something does.
+/// A key of a section ("cluster" or "cluster/fabric"), and why nothing reads it; "" when something does.
 struct Reader { const char* section; const char* key; std::string reason; };
 
 bool is_written(const Json& user, const Reader& reader) {
-  const auto section = user.find(reader.section);
-  return section != user.end() && section->is_object() && section->contains(reader.key);
+  return user.contains(Json::json_pointer("/" + std::string(reader.section) + "/" + reader.key));
 }
 
 std::string when(bool is_unused, const char* reason) { return is_unused ? reason : ""; }
+
+/// Why nothing above the nodes' own switch carries traffic; "" when something does.
+std::string flat_reason(const ClusterSpec& cluster) {
+  const FabricSpec& fabric = cluster.fabric;
+  switch (fabric.kind) {
+    case FabricKind::single_switch: return "a single switch joins all nodes";
+    case FabricKind::torus: return "a torus has no leaves";
+    case FabricKind::fat_tree:
+    case FabricKind::rail_optimized:
+    case FabricKind::dragonfly:
+      return cluster.nodes() <= fabric.nodes_per_leaf
+                 ? fmt::format("all {} nodes hang on one leaf (nodes_per_leaf {})", cluster.nodes(), fabric.nodes_per_leaf)
+                 : "";
+    case FabricKind::none: return "";
+  }
+  return "";
+}
 }  // namespace
 
 std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
@@ -29,9 +47,17 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
   const std::string single_gpus = when(!has_peers, "a node has one GPU");
   const bool is_flash = s.training.attention != AttentionKind::unfused;
   const bool averages = s.sync.mode == SyncMode::local_sgd || s.sync.mode == SyncMode::gossip || s.sync.mode == SyncMode::elastic;
-  const std::string no_buckets = !no_replicas.empty() ? no_replicas : when(averages, "replicas exchange parameters, not gradients");
+  const bool is_layerwise = layout.zero_stage == 3;
+  const std::string no_buckets = !no_replicas.empty() ? no_replicas
+                                 : averages           ? "replicas exchange parameters, not gradients"
+                                                      : when(is_layerwise, "zero_stage 3 reduces layer by layer");
   const std::string replicas_only = !no_replicas.empty() ? no_replicas : when(s.parallel.zero_stage > 0, "only plain data parallelism asks which parameters were used");
   const std::string no_host = when(s.strategy.host == HostMode::none, "host is \"none\"");
+
+  const std::string flat = s.cluster.nodes() > 1 ? flat_reason(s.cluster) : "";
+  const std::string no_pods = !flat.empty() ? flat : when(s.cluster.nodes() > 1 && s.cluster.fabric.leaves_per_pod == 0, "leaves_per_pod is 0");
+  const std::string not_hashed = !flat.empty() ? flat : when(s.cluster.fabric.routing != Routing::hashed, "only hashed routing picks among uplinks");
+  const bool is_torus = s.cluster.fabric.kind == FabricKind::torus;
 
   const std::vector<Reader> readers{
       {"parallel", "schedule", no_pipeline},
@@ -43,7 +69,7 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       {"strategy", "bucket_elements", no_buckets},
       {"strategy", "first_bucket_MiB", no_buckets},
       {"strategy", "overlap_grad_reduce", no_replicas},
-      {"strategy", "overlap_param_gather", no_replicas},
+      {"strategy", "overlap_param_gather", !no_replicas.empty() ? no_replicas : when(is_layerwise, "zero_stage 3 gathers layer by layer, see prefetch")},
       {"strategy", "host_scale", no_host},
       {"strategy", "framework", no_host},
       {"training", "causal_skips_half", when(!is_flash, "unfused attention computes the full square")},
@@ -58,6 +84,14 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       {"cluster", "nic_Gbps", one_node},
       {"cluster", "nic_GBps", one_node},
       {"cluster", "fabric", one_node},
+      {"cluster/fabric", "oversubscription", flat},
+      {"cluster/fabric", "core_oversubscription", no_pods},
+      {"cluster/fabric", "leaves_per_pod", flat},
+      {"cluster/fabric", "uplinks_per_leaf", not_hashed},
+      {"cluster/fabric", "routing", flat},
+      {"cluster/fabric", "nodes_per_leaf", when(is_torus, "a torus has no leaves")},
+      {"cluster/fabric", "hop_latency_us", is_torus ? "" : flat.empty() ? "" : flat + ", and the profile's start-up time holds that hop"},
+      {"cluster", "placement", is_torus || !s.cluster.is_uniform() ? "" : flat},
   };
   std::vector<std::string> unused;
   for (const Reader& reader : readers)
