@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -43,6 +44,10 @@ int launches_of(const CostOptions& options, const Op& op);
 /// Relative 1-sigma from a mean absolute error: a normal's mean |x| is 0.798 sigma.
 constexpr double sigma_from_mean_error(double mean_error) { return mean_error / 0.798; }
 /// Outside the measured range the edge is held; nothing measured bounds the error there, so it counts as three times
-/// that of an unseen shape inside, and at least a quarter.
-constexpr double extrapolated_sigma(double inside) { return 3 * inside > 0.25 ? 3 * inside : 0.25; }
+/// that of an unseen shape inside, and at least a quarter. It is no more than that of work of which nothing was measured
+/// (the datasheet roofline's), unless shapes inside already miss by more: an edge knows more than nothing.
+constexpr double kUnmeasuredSigma = 0.4;
+constexpr double extrapolated_sigma(double inside) {
+  return std::clamp(3 * inside, 0.25, std::max(inside, kUnmeasuredSigma));
+}
 }  // namespace stepcast

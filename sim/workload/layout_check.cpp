@@ -11,6 +11,9 @@
 namespace stepcast {
 namespace {
 constexpr int kMostRanks = 1 << 24;
+/// Forwards of a step over all stages and chunks. Published runs accumulate some thousand micro-batches at most; four
+/// million take half a minute and some GiB here, and beyond it a mistyped batch would take the machine down.
+constexpr std::int64_t kMostPasses = 1 << 22;
 
 /// "try 1, 2, 4": the divisors of `total` nearest to `wanted`, at most three, ascending.
 std::string near_divisors(std::int64_t total, std::int64_t wanted) {
@@ -72,10 +75,20 @@ struct Check {
             below > 0 ? fmt::format("try {} or {}", below, below + per_round) : fmt::format("try {}", per_round));
     }
     const std::int64_t micro_batches = training.global_batch / per_round;
+    if (const std::int64_t chunks = std::int64_t{layout.pp} * layout.virtual_stages; micro_batches > kMostPasses / chunks)
+      fault("/training/global_batch", fmt::format("{} is {} micro-batches on each replica; a step of more than {} passes is not simulated",
+                                                  training.global_batch, micro_batches, kMostPasses),
+            fmt::format("try {}, or a larger micro_batch or dp", kMostPasses / chunks * per_round));
     if (layout.schedule == ScheduleKind::interleaved && layout.pp > 1 && micro_batches % layout.pp != 0)
       fault("/parallel/schedule",
             fmt::format("interleaved needs micro-batches per pipeline ({}) in multiples of pp ({})", micro_batches, layout.pp),
             fmt::format("try global_batch {}", (micro_batches / layout.pp + 1) * layout.pp * per_round));
+  }
+
+  /// Chunks that may go without a block: the first has the embedding and the last the head to run. Llama 3 405B trained
+  /// its 126 layers so on 128 chunks (arXiv:2407.21783, section 3.3.2).
+  std::int64_t spare_chunks() const {
+    return model.kind == ModelKind::transformer || model.kind == ModelKind::moe ? 2 : 0;
   }
 
   void pipeline() {
@@ -90,7 +103,7 @@ struct Check {
       fault("/parallel/virtual_stages", "is 1, the interleaved schedule needs 2 or more", "try virtual_stages 2 or schedule \"1f1b\"");
     if (model.kind == ModelKind::dlrm && layout.pp > 1)
       fault("/parallel/pp", fmt::format("{}: a dlrm is not cut into pipeline stages", layout.pp), "try 1");
-    else if (chunks > blocks)
+    else if (chunks > blocks + spare_chunks() && layout.layers_per_stage.empty())
       fault("/parallel/pp", fmt::format("{} x virtual_stages {} is more than the {} layers", layout.pp, layout.virtual_stages, blocks),
             fmt::format("try pp {} or less", std::max<std::int64_t>(blocks / layout.virtual_stages, 1)));
     if (layout.layers_per_stage.empty()) return;

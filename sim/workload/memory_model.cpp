@@ -13,6 +13,12 @@ double optimizer_bytes(const TrainingSpec& training) {
   return moments + (training.master_weights ? 4 : 0);
 }
 
+/// ZeRO-2 in a pipeline accumulates whole gradients and scatters them after the last micro-batch (as the step graph does),
+/// so nothing of them is saved; ZeRO-3 scatters every micro-batch.
+bool shards_gradients(const ParallelLayout& layout) {
+  return layout.zero_stage == 3 || (layout.zero_stage == 2 && layout.pp == 1);
+}
+
 /// Forwards of (micro-batch, chunk) before the first backward, in order: rounds of pp micro-batches through each chunk.
 /// Source: Narayanan 2021 (SC21) figure 4; Megatron-LM forward_backward_pipelining_with_interleaving.
 int chunk_of_forward(int k, const ParallelLayout& layout) { return k / layout.pp % layout.virtual_stages; }
@@ -98,9 +104,11 @@ std::vector<StageMemory> memory_of(const ModelSpec&, const ModelWork& work, cons
     const auto sharded = [&](bool is_sharded, double bytes) {
       return is_sharded ? bytes * (dense / dense_shards + experts / expert_shards) : bytes * (dense + experts);
     };
-    memory.parameters = sharded(layout.zero_stage >= 3, e) + local * 4;
-    memory.gradients = sharded(layout.zero_stage >= 2, g);
-    memory.optimizer = sharded(layout.zero_stage >= 1, o);
+    // fp32 shards are the master copy as well.
+    const bool is_own_master = layout.zero_stage >= 3 && overhead.fp32_shards && training.master_weights;
+    memory.parameters = sharded(layout.zero_stage >= 3, is_own_master ? 4 : e) + local * 4;
+    memory.gradients = sharded(shards_gradients(layout), g);
+    memory.optimizer = sharded(layout.zero_stage >= 1, is_own_master ? o - 4 : o);
 
     const int in_flight = micro_batches_in_flight(stage, layout, micro_batches);
     for (int k = 0; k < in_flight; ++k)
@@ -117,7 +125,7 @@ std::vector<StageMemory> memory_of(const ModelSpec&, const ModelWork& work, cons
 
     // FSDP: the layer at work and the one gathered ahead stand whole, and one layer's gradient before it is scattered.
     if (layout.zero_stage >= 3 && dense_shards > 1) memory.buffers += 2 * widest_layer * e;
-    if (layout.zero_stage >= 2 && dense_shards > 1)
+    if (shards_gradients(layout) && dense_shards > 1)
       memory.buffers += widest_layer * g;
     else
       memory.buffers += weight_gradients(sum, training.fusion == Fusion::fused);

@@ -10,7 +10,11 @@ struct StageMemory {
   int stage = 0;
 };
 /// Bytes held by runtime and allocator beside the tensors (CUDA context, NCCL buffers, fragmentation).
-struct MemoryOverhead { double context_bytes = 0, fragmentation = 0; };
+struct MemoryOverhead {
+  double context_bytes = 0, fragmentation = 0;
+  /// ZeRO-3: the shards are the fp32 parameters and become 16 bit as they are gathered, so no 16-bit shard is held beside.
+  bool fp32_shards = false;
+};
 /// One entry per pipeline stage. `in_flight` micro-batches by schedule and stage: see micro_batches_in_flight.
 std::vector<StageMemory> memory_of(const ModelSpec& model, const ModelWork& work, const TrainingSpec& training,
                                    const ParallelLayout& layout, const MemoryOverhead& overhead);

@@ -31,8 +31,14 @@ double context_bytes(const Profile& profile) {
 }
 
 namespace {
-MemoryOverhead memory_overhead(const Profile& profile) {
-  return {context_bytes(profile), profile_parameter(profile, "memory_fragmentation", 0.0)};
+/// PyTorch FSDP under a MixedPrecision policy, torchtitan and MaxText shard the fp32 parameters and cast what they gather
+/// (torch.distributed.fsdp documentation of MixedPrecisionPolicy; MaxText weight_dtype = float32). DeepSpeed and Megatron
+/// hold 16-bit parameters beside the optimizer's fp32 copy.
+bool shards_fp32(const std::string& framework) {
+  return framework.starts_with("pytorch") || framework == "torchtitan" || framework == "jax";
+}
+MemoryOverhead memory_overhead(const Scenario& scenario, const Profile& profile) {
+  return {context_bytes(profile), profile_parameter(profile, "memory_fragmentation", 0.0), shards_fp32(scenario.strategy.framework)};
 }
 
 bool places_differ(const Scenario& scenario) {
@@ -97,7 +103,7 @@ class WarmUpGraphs {
 Forecast simulate(const Scenario& scenario, const Profile& profile, const SimulateOptions& options) {
   Forecast forecast;
   forecast.work = model_work(scenario.model, scenario.training, scenario.parallel);
-  forecast.memory = memory_of(scenario.model, forecast.work, scenario.training, scenario.parallel, memory_overhead(profile));
+  forecast.memory = memory_of(scenario.model, forecast.work, scenario.training, scenario.parallel, memory_overhead(scenario, profile));
   forecast.warnings = scenario.unused;
   for (std::string& warning : inputs_without_effect(scenario, forecast.work)) forecast.warnings.push_back(std::move(warning));
   forecast.world = scenario.parallel.world();

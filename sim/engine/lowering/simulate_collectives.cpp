@@ -10,11 +10,14 @@ std::vector<SweepPoint> simulate_collectives(const Scenario& scenario, const Pro
   STEPCAST_ASSERT(scenario.collective_sweep.has_value(), "the caller checked that the scenario is a collective sweep");
   const CollectiveSweep& sweep = *scenario.collective_sweep;
   const std::unique_ptr<Topology> topology = make_topology(scenario.cluster);
+  // One rank sends to one other: between nodes that is one GPU of each, on its own NIC, whatever the others do.
+  const bool is_pair = sweep.collective == Collective::send_recv && scenario.cluster.nodes() > 1;
+  const int most = is_pair ? 1 : sweep.gpus_per_node;
   Placement placement;
   std::vector<int> ranks;
   for (int node : placed_nodes(scenario.cluster, scenario.run.seed)) {
     const int gpus = scenario.cluster.node(node).gpus;
-    for (int gpu = 0; gpu < (sweep.gpus_per_node > 0 ? std::min(sweep.gpus_per_node, gpus) : gpus); ++gpu) {
+    for (int gpu = 0; gpu < (most > 0 ? std::min(most, gpus) : gpus); ++gpu) {
       ranks.push_back(static_cast<int>(placement.node.size()));
       placement.node.push_back(node);
     }
