@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "sim/cli/cli.hpp"
@@ -18,6 +19,7 @@
 #include "sim/io/files.hpp"
 #include "sim/io/json.hpp"
 #include "sim/report/report.hpp"
+#include "sim/scenario/source_files.hpp"
 
 namespace stepcast {
 namespace {
@@ -31,13 +33,51 @@ struct SweepArguments {
   bool is_json = false;
 };
 
-/// Everything beside the varied values that the figures depend on, as 16 hex digits.
-std::string fingerprint_of(const SweepArguments& a) {
-  std::string text = version() + '\n' + a.engine + '\n' + read_file(a.what.path()).value_or_throw();
-  for (const std::string& setting : a.what.all_settings()) text += '\n' + setting;
+/// Whether values at `pointer` name files of their own: presets, a profile, or a GPU that implies one.
+bool names_files(const std::string& pointer) {
+  const std::vector<std::string> whole{"/model", "/cluster", "/strategy", "/profile", "/cluster/gpu"};
+  return pointer.ends_with("/preset") || std::find(whole.begin(), whole.end(), pointer) != whole.end();
+}
+
+/// Everything beside the varied values that the figures depend on, as 16 hex digits: version, engine, settings, and the
+/// content of the scenario, its includes, presets and profiles. A table of old figures is never taken for a new sweep's.
+std::string fingerprint_of(const SweepArguments& a, const std::vector<Variation>& variations, const GridPoint& first) {
+  std::vector<std::string> settings = a.what.all_settings();
+  std::string text = version() + '\n' + a.engine;
+  for (const std::string& setting : settings) text += '\n' + setting;
+  read_file(a.what.path()).value_or_throw();  // a scenario that is not there is said at once
+
+  std::set<std::string> files;
+  const auto add_files_at = [&](const GridPoint& point) {
+    std::vector<std::string> all = settings;
+    for (const std::string& varied : settings_of(variations, point)) all.push_back(varied);
+    for (const std::string& file : source_files(a.what.path(), all)) files.insert(file);
+  };
+  add_files_at(first);
+  for (std::size_t axis = 0; axis < variations.size(); ++axis) {
+    if (!names_files(variations[axis].pointer)) continue;
+    for (const std::string& value : variations[axis].values) {
+      GridPoint point = first;
+      point[axis] = value;
+      add_files_at(point);
+    }
+  }
   std::uint64_t hash = 0;
-  for (const char c : text) hash = mixed_bits(hash, static_cast<unsigned char>(c));
+  const auto add = [&](const std::string& bytes) {
+    for (const char c : bytes) hash = mixed_bits(hash, static_cast<unsigned char>(c));
+    hash = mixed_bits(hash, bytes.size());
+  };
+  add(text);
+  for (const std::string& file : files)
+    if (const auto content = read_file(file)) add(*content);
   return fmt::format("{:016x}", hash);
+}
+
+void refuse_repeated(const std::vector<Variation>& variations) {
+  std::set<std::string> seen;
+  for (const Variation& variation : variations)
+    if (!seen.insert(variation.pointer).second)
+      throw InputError(Problem{"--vary", variation.pointer, "is varied twice", "put all its values into one --vary"});
 }
 
 /// Figures of one report under the table's column names.
@@ -105,8 +145,9 @@ int run(const SweepArguments& a) {
   if (!a.chart.empty() && !a.chart.ends_with(".png") && !a.chart.ends_with(".svg")) throw InputError(Problem{"--chart", "", a.chart + " ends in neither .png nor .svg", ""});
   std::vector<Variation> variations;
   for (const std::string& text : a.vary) variations.push_back(variation_of(text));
+  refuse_repeated(variations);
   const std::vector<GridPoint> grid = grid_of(variations);
-  SweepTable table(a.output, variations, fingerprint_of(a));
+  SweepTable table(a.output, variations, fingerprint_of(a, variations, grid.front()));
 
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < grid.size(); ++i)
@@ -114,12 +155,17 @@ int run(const SweepArguments& a) {
   const int jobs = a.jobs > 0 ? a.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Progress progress(grid.size(), grid.size() - open.size());
   std::vector<std::string> deaths;
+  bool was_killed = false;
   const bool is_complete = run_in_processes(
       open, jobs, [&](std::size_t i) { return simulated_point(a, engine, settings_of(variations, grid[i])); },
       [&](const WorkerAnswer& answer) {
         progress.step();
         const std::string point = joined(settings_of(variations, grid[answer.task]));
-        if (!answer.death.empty()) { deaths.push_back(point + ": the simulation was " + answer.death); return; }
+        if (!answer.death.empty()) {
+          deaths.push_back(point + ": the simulation " + answer.death);
+          was_killed = was_killed || answer.was_killed;
+          return;
+        }
         const Json result = Json::parse(answer.text);
         std::map<std::string, std::string> figures;
         for (const auto& [column, figure] : result["figures"].items()) figures[column] = figure.get<std::string>();
@@ -143,7 +189,7 @@ int run(const SweepArguments& a) {
   else fmt::print("{}: {} points, {} simulated now, {} good, {} refused{}\n", a.output, grid.size(), open.size() - deaths.size(), good, refused.size(), a.chart.empty() ? "" : "; chart " + a.chart);
   for (const std::string& line : refused) fmt::print(stderr, "refused: {}\n", line);
   for (const std::string& line : deaths) fmt::print(stderr, "stepcast: {}\n", line);
-  if (!deaths.empty()) return kOurFault;
+  if (!deaths.empty()) return was_killed ? kEnvironment : kOurFault;
   return good == 0 ? kBadInput : kGood;
 }
 }  // namespace
