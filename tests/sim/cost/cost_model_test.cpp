@@ -1,5 +1,6 @@
 #include "sim/core/result.hpp"
 #include "sim/cost/cost_model.hpp"
+#include "sim/cost/kernel_cost.hpp"
 #include "sim/profile/kernel_key.hpp"
 #include "tests/support/test.hpp"
 
@@ -175,4 +176,12 @@ TEST_CASE("a collective has no kernel cost", "[cost]") {
   Op op;
   op.shape = CollectiveShape{};
   REQUIRE_THROWS_AS(CostModel(p, p.gpu, {}).cost(op), InternalError);
+}
+
+TEST_CASE("an extrapolation is doubted more than a shape inside and no more than work that nothing was measured of", "[cost]") {
+  // 3 x 0.05 is under a quarter; 3 x 0.1 counts; 3 x 0.2 would exceed the datasheet roofline's 0.4; 0.5 inside stays 0.5.
+  REQUIRE(extrapolated_sigma(0.05) == 0.25);
+  REQUIRE(extrapolated_sigma(0.1) == Approx(0.3));
+  REQUIRE(extrapolated_sigma(0.2) == kUnmeasuredSigma);
+  REQUIRE(extrapolated_sigma(0.5) == 0.5);
 }

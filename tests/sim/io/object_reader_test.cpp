@@ -19,7 +19,7 @@ TEST_CASE("every problem of an object is reported, unknown keys with the nearest
   REQUIRE(problems.text() ==
           "s.json /parallel/tp: found 2.5, expected a whole number\n"
           "s.json /parallel/pp: found \"8\", expected a number; units belong in the key name, the value is a bare number\n"
-          "s.json /parallel/dp: -1 is outside 1 to 9.0072e+15\n"
+          "s.json /parallel/dp: -1 is outside 1 to 9007199254740992\n"
           "s.json /parallel/schedule: is missing; a string is expected\n"
           "s.json /parallel/micro_bacth: is not a known key; did you mean \"micro_batch\"?");
 }

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "sim/io/files.hpp"
@@ -104,6 +105,43 @@ TEST_CASE("a bare collective needs a cluster and nothing else", "[scenario]") {
 TEST_CASE("the GPU of a cluster implies its profile", "[scenario]") {
   const Profile profile = profile_of(loaded("{" + kTiny + "}")).value_or_throw();
   CHECK(profile.name == "h100-sxm5-80g");
+}
+
+TEST_CASE("what a GPU lacks is refused and never made up", "[scenario]") {
+  const auto problems = [](const std::string& json) {
+    const auto s = scenario_of(Json::parse(json), "test.json");
+    return s ? std::string() : s.problems().text();
+  };
+  const std::string on_v100 = R"({"model": {"preset": "gpt3-125m"}, "cluster": {"preset": "dgx-v100"})";
+  const Scenario by_default = loaded(on_v100 + "}");
+  CHECK(by_default.training.precision == Precision::fp16);
+  CHECK(std::count(by_default.notes.begin(), by_default.notes.end(), "training.precision = fp16: v100-sxm2-32g computes no bf16") == 1);
+  CHECK(problems(on_v100 + R"(, "training": {"precision": "bf16"}})") ==
+        "test.json /training/precision: v100-sxm2-32g states no rate for bf16; it has fp32, fp16, int8");
+  CHECK(problems(R"({"model": {"preset": "gpt3-125m"}, "cluster": {"preset": "dgx-h100-ib400", "intra": "pcie"}})") ==
+        "test.json /cluster/intra: is pcie, but in_switch_reduction is true: only an NVSwitch reduces; set in_switch_reduction to false");
+}
+
+TEST_CASE("a torus of another size names a shape that fits", "[scenario]") {
+  const auto s = scenario_of(Json::parse(R"({"model": {"preset": "gpt3-125m"}, "cluster": {"preset": "tpu-v5p", "nodes": 96}})"), "test.json");
+  REQUIRE_FALSE(s);
+  CHECK(s.problems().text().find("holds 512 nodes, but the cluster has 96; state a shape of 96 nodes, for example [4, 4, 6]") != std::string::npos);
+}
+
+TEST_CASE("one figure of a preset's GPU can be changed", "[scenario]") {
+  const Scenario s = loaded(R"({"model": {"preset": "gpt3-125m"}, "cluster": {"preset": "dgx-h100-ib400", "nodes": 2, "gpu": {"memory_GBps": 1600}}})");
+  const GpuSpec gpu = s.cluster.node(0).gpu;
+  CHECK(gpu.name == "h100-sxm5-80g");
+  CHECK(gpu.memory_bandwidth.value == 1600e9);
+  CHECK(gpu.peak(Precision::bf16).value == 989e12);
+}
+
+TEST_CASE("without a pipeline every schedule is plain accumulation", "[scenario]") {
+  for (const char* schedule : {"gpipe", "zero-bubble", "interleaved"}) {
+    const Scenario s = loaded("{" + kTiny + R"(, "parallel": {"schedule": ")" + schedule + ""}}");
+    CHECK(s.parallel.schedule == ScheduleKind::one_f_one_b);
+    CHECK(std::count(s.unused.begin(), s.unused.end(), "/parallel/schedule has no effect: pp is 1") == 1);
+  }
 }
 
 TEST_CASE("every model and every cluster preset is read without a problem", "[scenario]") {

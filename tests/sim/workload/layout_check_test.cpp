@@ -30,6 +30,30 @@ TEST_CASE("schedules and virtual stages must fit each other", "[layout]") {
           "s.json /parallel/layers_per_stage: adds up to 95, the model has 96 layers");
 }
 
+TEST_CASE("the first and the last chunk may hold the embedding and the head alone", "[layout]") {
+  // Llama 3 405B: 126 layers on 16 stages x 8 chunks = 128 chunks (arXiv:2407.21783, section 3.3.2)
+  const ModelSpec model = preset("llama3-405b");
+  const TrainingSpec t = training(R"({"global_batch": 16, "sequence_length": 8192})");
+  const ParallelLayout l = layout(R"({"pp": 16, "virtual_stages": 8})");
+  REQUIRE(faults(model, t, l) == "");
+  for (int chunk = 0; chunk < 8; ++chunk)
+    for (int stage = 0; stage < 16; ++stage) {
+      const LayerRange range = blocks_of(stage, chunk, 126, l);
+      const int place = chunk * 16 + stage;
+      REQUIRE(range.last - range.first == (place == 0 || place == 127 ? 0 : 1));
+    }
+  // 130 chunks leave four without a layer.
+  REQUIRE(faults(model, training(R"({"global_batch": 26, "sequence_length": 8192})"), layout(R"({"pp": 26, "virtual_stages": 5})")) ==
+          "s.json /parallel/pp: 26 x virtual_stages 5 is more than the 126 layers; try pp 25 or less");
+}
+
+TEST_CASE("a batch of too many micro-batches is refused and never takes the machine down", "[layout]") {
+  // 2^30 samples one by one on one replica; 2^22 passes over 2 stages are 2^21 micro-batches
+  REQUIRE(faults(preset("gpt3-125m"), training(R"({"global_batch": 1073741824, "sequence_length": 2048})"), layout(R"({"pp": 2})")) ==
+          "s.json /training/global_batch: 1073741824 is 1073741824 micro-batches on each replica; a step of more than 4194304 passes is "
+          "not simulated; try 2097152, or a larger micro_batch or dp");
+}
+
 TEST_CASE("expert parallelism must divide experts and ranks", "[layout]") {
   const TrainingSpec t = training(R"({"global_batch": 12, "sequence_length": 4096})");
   REQUIRE(faults(preset("mixtral-8x7b"), t, layout(R"({"dp": 12, "ep": 3})")) ==

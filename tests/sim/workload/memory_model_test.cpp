@@ -4,11 +4,11 @@ using namespace stepcast;
 using namespace stepcast::test;
 
 namespace {
-StageMemory worst(const ModelSpec& model, const char* t, const char* l) {
+StageMemory worst(const ModelSpec& model, const char* t, const char* l, const MemoryOverhead& overhead = {}) {
   const TrainingSpec spec = training(t);
   const ParallelLayout parallel = layout(l);
   StageMemory found;
-  for (const StageMemory& stage : memory_of(model, model_work(model, spec, parallel), spec, parallel, {}))
+  for (const StageMemory& stage : memory_of(model, model_work(model, spec, parallel), spec, parallel, overhead))
     if (stage.total > found.total) found = stage;
   return found;
 }
@@ -37,6 +37,28 @@ TEST_CASE("states take 18 bytes per parameter and ZeRO divides its share", "[mem
   REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 2})").gradients == Approx(4 * p / 8));
   REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 3})").parameters == Approx(2 * p / 8));
   REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 3, "shard_size": 4})").parameters == Approx(2 * p / 4));
+}
+
+TEST_CASE("FSDP holds 16 bytes per parameter where its shards are the fp32 parameters", "[memory]") {
+  // fp32 shard 4 (the master copy), gradient 4, two moments 8; a 16-bit shard beside them would be 2 more.
+  const ModelSpec model = preset("llama2-7b");
+  const double p = 6738415616.0;
+  const char* t = R"({"global_batch": 64, "sequence_length": 4096})";
+  const StageMemory shards = worst(model, t, R"({"dp": 8, "zero_stage": 3})", {.fp32_shards = true});
+  REQUIRE(shards.parameters + shards.gradients + shards.optimizer == Approx(16 * p / 8));
+  REQUIRE(shards.parameters == Approx(4 * p / 8));
+  REQUIRE(shards.optimizer == Approx(8 * p / 8));
+  // Replicated or ZeRO-1 parameters are 16 bit whatever the key says.
+  const StageMemory whole = worst(model, t, R"({"dp": 8, "zero_stage": 1})", {.fp32_shards = true});
+  REQUIRE(whole.parameters == Approx(2 * p));
+}
+
+TEST_CASE("ZeRO-2 saves no gradients in a pipeline since those are accumulated whole", "[memory]") {
+  const ModelSpec model = preset("llama2-7b");
+  const char* t = R"({"global_batch": 64, "sequence_length": 4096})";
+  const StageMemory first = worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 1})"), second = worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 2})");
+  REQUIRE(second.gradients == Approx(first.gradients));
+  REQUIRE(worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 3})").gradients == Approx(first.gradients / 8));
 }
 
 TEST_CASE("memory grows with micro-batch and layers and sequence", "[memory]") {

@@ -66,7 +66,7 @@ TEST_CASE("training problems are reported together", "[training]") {
   read_training(ObjectReader(json, "t.json", "/training", problems));
   REQUIRE(problems.text() ==
           "t.json /training/global_batch: is missing; a whole number is expected\n"
-          "t.json /training/micro_batch: 0 is outside 1 to 1.67772e+07\n"
+          "t.json /training/micro_batch: 0 is outside 1 to 16777216\n"
           "t.json /training/master_weights: is true with precision fp32, whose parameters are already 32 bit; leave it out\n"
           "t.json /training/recompute_layers: has no effect with recompute \"none\"; set recompute to \"full\" or leave it out\n"
           "t.json /training/gradient_precision: is fp8, expected 16 or 32 bit; to send fewer bits see compression");

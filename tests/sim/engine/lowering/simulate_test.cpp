@@ -132,6 +132,18 @@ TEST_CASE("a bare collective takes its closed form when nothing contends", "[sim
   }
 }
 
+TEST_CASE("a bare message between nodes has one NIC however many GPUs the nodes hold", "[simulate]") {
+  const auto seconds = [](int gpus_per_node) {
+    Scenario scenario = plain(2);
+    scenario.collective_sweep = CollectiveSweep{Collective::send_recv, {Bytes(std::int64_t{1} << 32)}, gpus_per_node};
+    return simulate_collectives(scenario, small_profile(), EngineKind::native).front().time_s;
+  };
+  REQUIRE(seconds(8) == Approx(seconds(1)).epsilon(1e-12));
+  // 4 GiB cannot beat the rate of one NIC.
+  const NodeSpec& node = plain(2).cluster.groups.front().spec;
+  REQUIRE(seconds(8) >= static_cast<double>(std::int64_t{1} << 32) / node.nic_bandwidth.value);
+}
+
 TEST_CASE("explicit ring rounds take as long as persistent flows", "[simulate][fidelity]") {
   Scenario scenario = plain(16);
   scenario.strategy.collective_algorithm = Algorithm::ring;
