@@ -19,12 +19,15 @@
 #include "sim/core/random.hpp"
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
+#include "sim/import/chrome_timeline/chrome_timeline.hpp"
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/common/trace_timeline.hpp"
+#include "sim/import/costs/kernel_samples.hpp"
 #include "sim/import/goal/goal.hpp"
 #include "sim/import/kineto/kineto.hpp"
 #include "sim/import/nccl_tests/curves.hpp"
 #include "sim/import/nsys/nsys.hpp"
+#include "sim/import/replay/diagnosis.hpp"
 #include "sim/import/replay/replay.hpp"
 #include "sim/import/replay/trace_workload.hpp"
 #include "sim/import/straggler/straggler_table.hpp"
@@ -94,6 +97,8 @@ void all_of(std::vector<RankTrace> traces) {
   Anomalies anomalies;
   align_clocks(traces, anomalies);
   accounts_of(traces.front());
+  kernel_samples(traces, anomalies);
+  diagnosis_of(traces);
   timeline_of(traces);
   const Workload w = workload_of(traces, anomalies);
   if (!w.ranks.empty()) replay(w);
@@ -101,6 +106,11 @@ void all_of(std::vector<RankTrace> traces) {
 void kineto_target(const std::string& path) {
   std::vector<RankTrace> traces;
   traces.push_back(kineto::read_trace(path, {.allow_partial = true}));
+  all_of(std::move(traces));
+}
+void timeline_target(const std::string& path) {
+  std::vector<RankTrace> traces;
+  traces.push_back(chrome_timeline::read_timeline(path, {.allow_partial = true}));
   all_of(std::move(traces));
 }
 void nsys_target(const std::string& path) { all_of(nsys::read_export(path)); }
@@ -125,7 +135,7 @@ void workload_target(const std::string& path) {
 
 int main(int argc, char** argv) {
   using namespace stepcast::fuzz;
-  const std::map<std::string, Target> targets{{"kineto", kineto_target}, {"nsys", nsys_target}, {"nccl-tests", nccl_target}, {"chakra", chakra_target},
+  const std::map<std::string, Target> targets{{"kineto", kineto_target}, {"timeline", timeline_target}, {"chakra-json", chakra_target}, {"nsys", nsys_target}, {"nccl-tests", nccl_target}, {"chakra", chakra_target},
                                               {"goal", goal_target}, {"straggler-table", table_target}, {"workload", workload_target}};
   if (argc < 3 || !targets.contains(argv[1])) {
     std::cerr << "import_fuzz TARGET SECONDS [SEED] [CORPUS]; targets:";

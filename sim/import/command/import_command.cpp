@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "sim/core/result.hpp"
 #include "sim/import/command/load.hpp"
@@ -56,7 +57,8 @@ std::string report_of(const Loaded& loaded, const std::string& base) {
   std::string out;
   Anomalies all = loaded.anomalies;
   for (const RankTrace& t : loaded.traces) {
-    out += fmt::format("{}: {} rank {} of {}, {} entries read, {} lost, {} steps ({})\n", t.file, t.format, t.rank, t.world, t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
+    out += fmt::format("{}: {}, {}{}{}, {} entries read, {} lost, {} steps ({})\n", t.file, t.format, t.rank < 0 ? "rank not stated" : fmt::format("rank {}", t.rank), t.world > 0 ? fmt::format(" of {}", t.world) : "",
+                       t.devices.empty() ? "" : ", " + t.devices.front(), t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
     if (loaded.traces.size() <= 16) out += text_of(accounts_of(t));
     all.add(t.anomalies);
   }
@@ -65,6 +67,7 @@ std::string report_of(const Loaded& loaded, const std::string& base) {
     for (const auto& note : w.notes) out += "  " + note + "\n";
   }
   if (loaded.collectives) out += nccl_tests::report_text(*loaded.collectives);
+  std::optional<CollectiveProfile> profile;
   if (!loaded.traces.empty()) {
     Anomalies ignored;
     const auto samples = kernel_samples(loaded.traces, ignored);
@@ -72,10 +75,11 @@ std::string report_of(const Loaded& loaded, const std::string& base) {
     for (const RankTrace& t : loaded.traces)
       if (!t.devices.empty() && device.empty()) device = t.devices.front();
     const std::string named = base.empty() ? bundled_profile_of(device) : base;
+    if (!named.empty()) profile = base_profile(named).collectives;
     if (!samples.empty() && !named.empty()) out += "\nKernels by shape, those with most time first:\n" + text_of(samples, base_profile(named), 8);
     if (const double issue = host_seconds_per_launch(loaded.traces); issue > 0) out += fmt::format("the host issues a launch every {:.1f} us (median)\n", issue * 1e6);
   }
-  if (const auto lines = diagnosis_of(loaded.traces); !lines.empty()) out += "\nDiagnosis:\n" + text_of(lines);
+  if (const auto lines = diagnosis_of(loaded.traces, profile ? &*profile : nullptr); !lines.empty()) out += "\nDiagnosis:\n" + text_of(lines);
   if (!all.empty()) out += "\nOdd things met:\n" + all.text();
   return out;
 }

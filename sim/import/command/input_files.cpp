@@ -11,6 +11,8 @@
 
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
+#include "sim/import/chakra/chakra_node.hpp"
+#include "sim/import/chrome_timeline/chrome_timeline.hpp"
 #include "sim/import/common/byte_source.hpp"
 #include "sim/import/goal/goal.hpp"
 #include "sim/import/kineto/kineto.hpp"
@@ -100,6 +102,8 @@ ImportKind kind_of(const std::string& path) {
   const std::string head = head_of(path);
   if (nsys::sniff(head)) return ImportKind::nsys;
   if (sniff_workload(head)) return ImportKind::workload;
+  if (chakra::sniff_json(head)) return ImportKind::chakra;
+  if (chrome_timeline::sniff(head)) return ImportKind::chrome_timeline;
   if (kineto::sniff(head)) return ImportKind::kineto;
   if (goal::sniff(head)) return ImportKind::goal;
   if (straggler::sniff(head)) return ImportKind::straggler_table;
@@ -108,12 +112,13 @@ ImportKind kind_of(const std::string& path) {
   return ImportKind::unknown;
 }
 const std::vector<std::string>& kind_names() {
-  static const std::vector<std::string> names{"nccl-tests", "kineto", "chakra", "nsys", "goal", "straggler-table", "workload"};
+  static const std::vector<std::string> names{"nccl-tests", "kineto", "chakra", "nsys", "goal", "straggler-table", "workload", "horovod"};
   return names;
 }
 ImportKind kind_named(const std::string& word) {
   if (word == "rccl-tests") return ImportKind::nccl_tests;
-  if (word == "horovod" || word == "tensorflow" || word == "pytorch") return ImportKind::kineto;
+  if (word == "tensorflow" || word == "jax") return ImportKind::chrome_timeline;
+  if (word == "pytorch") return ImportKind::kineto;
   const auto& names = kind_names();
   const auto at = std::find(names.begin(), names.end(), word);
   return at == names.end() ? ImportKind::unknown : static_cast<ImportKind>(at - names.begin());

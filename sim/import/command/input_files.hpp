@@ -21,7 +21,7 @@ class InputFiles {
   bool has_container_ = false;
 };
 
-enum class ImportKind { nccl_tests, kineto, chakra, nsys, goal, straggler_table, workload, unknown };
+enum class ImportKind { nccl_tests, kineto, chakra, nsys, goal, straggler_table, workload, chrome_timeline, unknown };
 /// By content; the name is not looked at.
 ImportKind kind_of(const std::string& path);
 /// "nccl-tests", "kineto" ...; unknown for anything else.

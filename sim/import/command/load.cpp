@@ -6,6 +6,8 @@
 
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
+#include "sim/import/chakra/execution_trace.hpp"
+#include "sim/import/chrome_timeline/chrome_timeline.hpp"
 #include "sim/import/common/byte_source.hpp"
 #include "sim/import/common/collective_match.hpp"
 #include "sim/import/goal/goal.hpp"
@@ -15,6 +17,37 @@
 #include "sim/import/straggler/straggler_table.hpp"
 
 namespace stepcast {
+namespace {
+/// Kineto traces, and the execution traces given beside them: these have shapes and no times, so they lend their shapes and are no
+/// workload of their own.
+void link_host_traces(std::map<ImportKind, std::vector<std::string>>& by_kind, const LoadOptions& options, Loaded& loaded) {
+  if (!by_kind.contains(ImportKind::kineto)) return;
+  for (const auto& path : by_kind[ImportKind::kineto]) loaded.traces.push_back(kineto::read_trace(path, {.allow_partial = options.allow_partial}));
+  if (!by_kind.contains(ImportKind::chakra)) return;
+  std::vector<std::string> left;
+  for (const auto& path : by_kind[ImportKind::chakra]) {
+    std::optional<chakra::ExecutionTrace> host;
+    if (chakra::sniff_json(head_of(path))) host = chakra::read_execution_trace(path, loaded.anomalies);
+    if (!host) {
+      left.push_back(path);
+      continue;
+    }
+    chakra::Linked best;
+    for (RankTrace& trace : loaded.traces) {
+      if (loaded.traces.size() > 1 && host->rank >= 0 && trace.rank >= 0 && host->rank != trace.rank) continue;
+      best = chakra::link(*host, trace);
+      if (best.reason.empty()) break;
+    }
+    if (best.reason.empty())
+      loaded.anomalies.add("execution_trace_linked", Severity::info, "operators of the Kineto trace took their shapes from the execution trace beside it", fmt::format("{}: {} by id, {} by order", path, best.by_id, best.by_order));
+    else
+      loaded.anomalies.add("execution_trace_not_linked", Severity::warning, "the execution trace is no recording of the same moments as the Kineto trace and is left aside", fmt::format("{}: {}", path, best.reason));
+  }
+  if (left.empty()) by_kind.erase(ImportKind::chakra);
+  else by_kind[ImportKind::chakra] = left;
+}
+}  // namespace
+
 Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single) {
   std::map<ImportKind, std::vector<std::string>> by_kind;
   Loaded loaded;
@@ -30,12 +63,14 @@ Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single)
     loaded.anomalies.add("file_of_no_known_kind", Severity::warning, "files of a folder or archive that are no trace, log or workload are passed over", path);
   }
   if (by_kind.empty()) throw InputError(Problem{files.paths().empty() ? "" : files.paths().front(), "", "nothing here can be imported", "known are " + joined(kind_names())});
+  link_host_traces(by_kind, options, loaded);
   for (const auto& [kind, paths] : by_kind) {
     switch (kind) {
       case ImportKind::nccl_tests: loaded.collectives = nccl_tests::import_logs(paths, {.ranks = options.ranks, .nodes = options.nodes}); break;
       case ImportKind::chakra: loaded.workloads.push_back(chakra::read_traces(paths, loaded.anomalies)); break;
-      case ImportKind::kineto:
-        for (const auto& path : paths) loaded.traces.push_back(kineto::read_trace(path, {.allow_partial = options.allow_partial}));
+      case ImportKind::kineto: break;  // read by link_host_traces
+      case ImportKind::chrome_timeline:
+        for (const auto& path : paths) loaded.traces.push_back(chrome_timeline::read_timeline(path, {.allow_partial = options.allow_partial}));
         break;
       case ImportKind::nsys:
         for (const auto& path : paths)

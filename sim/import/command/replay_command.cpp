@@ -157,7 +157,7 @@ int run(const ReplayArguments& a) {
       if (was.owned[k] > 0) fmt::print(" {} {:.3f}", text_of(static_cast<Owner>(k)), was.owned[k] * 1e3);
     fmt::print("\n");
     for (std::size_t i = 0; i < late.ranks.size() && i < 3; ++i)
-      fmt::print("  rank {} comes last to {} of {} meetings; the first to come waits {:.3f} ms for it in sum\n", late.ranks[i].rank, late.ranks[i].times, late.meetings, late.ranks[i].cost_s * 1e3);
+      fmt::print("  rank {} comes last to {} of {} collectives; the first to come waits {:.3f} ms for it in sum\n", late.ranks[i].rank, late.ranks[i].times, late.meetings, late.ranks[i].cost_s * 1e3);
   }
   const auto report = [&](const std::string& name, const Change& change, Transport* transport) {
     ReplayOptions with = options;

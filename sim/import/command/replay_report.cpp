@@ -56,6 +56,9 @@ LateRanks late_ranks_of(const Workload& w, const ReplayResult& r) {
   std::map<int, LateRank> by_rank;
   // Members stand in the order in which they came; a rank's arrival is when its op was ready to start.
   for (const auto& members : r.meetings) {
+    const WorkOp& o = w.ranks[members.front().first].ops[members.front().second];
+    // A receiver that waits in a pipeline waits for its turn, not for a late rank: collectives alone tell.
+    if (o.kind != WorkKind::collective || w.groups[static_cast<std::size_t>(o.group)].kind == GroupKind::pp) continue;
     ++late.meetings;
     const double first = r.arrival_s(members.front()), last = r.arrival_s(members.back());
     if (last - first < kTogether) continue;

@@ -17,7 +17,7 @@ StepSummary summary_of(const ReplayResult& result);
 std::string difference_text(const std::string& name, const StepSummary& base, const StepSummary& changed, const Change& change);
 Json json_of(const StepSummary& summary);
 
-/// How often each rank is the last to reach a meeting of several ranks, and how long the first one waited for it.
+/// How often each rank is the last to reach a collective, and how long the first one waited for it.
 struct LateRank { int rank = 0; int times = 0; double cost_s = 0; };
 struct LateRanks { int meetings = 0; std::vector<LateRank> ranks; };  // costliest first
 LateRanks late_ranks_of(const Workload& workload, const ReplayResult& result);

@@ -198,6 +198,10 @@ std::string head_of(const std::string& path, std::size_t count) {
 
 std::string read_all(const std::string& path, std::int64_t limit) {
   const auto source = open_bytes(path);
+  // A file beyond the limit as it lies is beyond it inflated too: sparse gigabytes are refused before they are read.
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > limit)
+    fail(path, "is larger than " + std::to_string(limit >> 20) + " MiB, the limit for this kind of file");
   std::string content;
   std::vector<char> buffer(kBuffer);
   while (const std::size_t got = source->read(buffer.data(), buffer.size())) {

@@ -33,20 +33,34 @@ double regularity(const Candidate& c) {  // spread of the periods over their med
   return typical > 0 ? (quantile(periods, 0.9) - quantile(periods, 0.1)) / typical : 1e9;
 }
 
+/// "iteration 12", "train_step#3", "Step: 5" -> the name without its number; others, numbered layers among them, as they are.
+std::string without_step_number(const std::string& name) {
+  std::size_t end = name.size();
+  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
+  if (end == name.size() || end == 0) return name;
+  std::string stem = name.substr(0, end);
+  std::string lower;
+  for (const char c : stem) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  for (std::string_view word : {"step", "iter", "train", "batch"})
+    if (lower.find(word) != std::string::npos) return stem;
+  return name;
+}
+
 bool take_repeating(RankTrace& trace) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Candidate> candidates;  // (name, track)
+  std::map<std::pair<std::string, std::uint32_t>, Candidate> candidates;  // (name, track)
   for (const TraceEvent& e : trace.events) {
     if (e.kind != EventKind::annotation) continue;
     const std::string& name = trace.names.text_of(e.name);
     // Operators (aten::mm) and collectives repeat too, but not once a step.
     if (name.find("::") != std::string::npos || name.find("nccl:") != std::string::npos || name.find("gloo:") != std::string::npos) continue;
-    auto& c = candidates[{e.name, e.track}];
-    c.name = name;
+    const std::string stem = without_step_number(name);
+    auto& c = candidates[{stem, e.track}];
+    c.name = stem;
     c.ranges.emplace_back(e.start, e.end());
   }
   // An optimizer runs once per step whatever the framework; then loops that users name; then whatever is regular and covers most.
   const auto priority = [](const std::string& name) {
-    for (const auto& [word, rank] : {std::pair{"Optimizer.step", 0}, {"optimizer_step", 1}, {"train_step", 1}, {"training_step", 1}, {"iteration", 2}, {"Iteration", 2}, {"step", 3}})
+    for (const auto& [word, rank] : {std::pair{"Optimizer.step", 0}, {"optimizer_step", 1}, {"train_step", 1}, {"training_step", 1}, {"train", 1}, {"iteration", 2}, {"Iteration", 2}, {"iter", 2}, {"step", 3}, {"Step", 3}, {"batch", 3}})
       if (name.find(word) != std::string::npos) return rank;
     return 4;
   };

@@ -34,7 +34,7 @@ std::optional<Collective> collective_named_in(std::string_view text, bool* known
   if (has("allgather")) return Collective::all_gather;
   if (has("alltoall")) return Collective::all_to_all;
   if (has("broadcast")) return Collective::broadcast;
-  if (has("sendrecv") || has("ncclsend") || has("ncclrecv") || has("gloosend") || has("gloorecv") || s == "send" || s == "recv" || has("batchisendirecv"))
+  if (has("sendrecv") || has("collectivepermute") || has("ncclsend") || has("ncclrecv") || has("gloosend") || has("gloorecv") || s == "send" || s == "recv" || has("batchisendirecv"))
     return Collective::send_recv;
   if (!(has("reduce") || has("gather") || has("scatter") || has("barrier")) && known_word != nullptr) *known_word = false;
   return std::nullopt;

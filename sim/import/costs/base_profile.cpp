@@ -61,7 +61,7 @@ std::string text_of(std::span<const KernelSample> samples, const Profile& base, 
   std::string out = fmt::format("{:<70} {:>6} {:>11} {:>11} {:>6}\n", "kernel", "calls", "median us", "profile us", "ratio");
   std::vector<double> ratios;
   for (const KernelSample& s : samples) {
-    const double expected = model.cost(s.op).duration.value, found = s.median_s();
+    const double expected = std::max(model.cost(s.op).duration.value, base.kernels.kernel_floor_us * 1e-6), found = s.median_s();
     ratios.push_back(found / expected);
     if (most-- > 0) out += fmt::format("{:<70} {:>6} {:>11.2f} {:>11.2f} {:>6.2f}\n", s.key, s.seconds.size(), found * 1e6, expected * 1e6, found / expected);
     else most = 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -27,6 +28,7 @@ class PlainCopy {
     char magic[15] = {};
     in.read(magic, sizeof magic);
     if (std::string_view(magic, sizeof magic) == "SQLite format 3") return;
+    if (!sniff(head_of(path, sizeof magic))) throw InputError(Problem{path, "", "is no SQLite database", "give the output of nsys export --type sqlite"});
     copy_ = (std::filesystem::temp_directory_path() / fmt::format("stepcast-{}-{}.sqlite", getpid(), counter_++)).string();
     path_ = copy_;
     std::ofstream out(copy_, std::ios::binary);
@@ -91,6 +93,7 @@ class Reader {
     if (!db_.columns_of("TARGET_INFO_GPU").empty())
       db_.each("SELECT id, name FROM TARGET_INFO_GPU", [&](sqlite3_stmt* r) { gpus_[sqlite3_column_int64(r, 0)] = Database::text(r, 1); });
     device_table("CUPTI_ACTIVITY_KIND_KERNEL", EventKind::kernel);
+    device_table("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", EventKind::kernel);  // a whole CUDA graph, where its kernels were not recorded
     device_table("CUPTI_ACTIVITY_KIND_MEMCPY", EventKind::copy);
     device_table("CUPTI_ACTIVITY_KIND_MEMSET", EventKind::memset);
     if (traces_.empty())
@@ -101,6 +104,7 @@ class Reader {
     int rank = 0;
     for (auto& [key, trace] : traces_) {
       trace.rank = rank++;
+      for (auto& [track, list] : communication_[&trace]) std::sort(list.begin(), list.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
       finish_events(trace);
       for (std::uint32_t i = 0; i < trace.events.size(); ++i) name_collective(trace, trace.events[i]);
       find_steps(trace);
@@ -133,6 +137,7 @@ class Reader {
     for (const char* needed : {"start", "end", "deviceId", "streamId"})
       if (!columns.contains(needed)) throw InputError(Problem{path_, table, std::string("has no column ") + needed, ""});
     const auto column = [&](const char* name, const char* otherwise) { return columns.contains(name) ? std::string("\"") + name + "\"" : std::string(otherwise); };
+    const bool is_graph = table == "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
     const std::string name = columns.contains("shortName") ? "shortName" : columns.contains("demangledName") ? "demangledName" : columns.contains("name") ? "name" : "NULL";
     db_.each(fmt::format("SELECT start, \"end\", deviceId, streamId, {}, {}, {} FROM {}", column("correlationId", "0"), column("globalPid", "0"), name, table), [&](sqlite3_stmt* r) {
       const std::int64_t start = sqlite3_column_int64(r, 0), end = sqlite3_column_int64(r, 1), device = sqlite3_column_int64(r, 2), stream = sqlite3_column_int64(r, 3);
@@ -147,7 +152,7 @@ class Reader {
       }
       TraceEvent e;
       e.start = start, e.duration = end - start, e.correlation = static_cast<std::uint32_t>(sqlite3_column_int64(r, 4));
-      const std::string text = kind == EventKind::copy ? "Memcpy" : kind == EventKind::memset ? "Memset" : name_of(r, 6);
+      const std::string text = is_graph ? "CUDA graph" : kind == EventKind::copy ? "Memcpy" : kind == EventKind::memset ? "Memset" : name_of(r, 6);
       e.kind = kind == EventKind::kernel && is_communication_kernel(text) ? EventKind::collective : kind;
       e.name = trace.names.id_of(text);
       e.track = track_of(trace, true, device, stream, fmt::format("GPU {} stream {}", device, stream));
@@ -158,6 +163,11 @@ class Reader {
   void host_calls() {
     const auto columns = db_.columns_of("CUPTI_ACTIVITY_KIND_RUNTIME");
     if (columns.empty()) return;
+    for (const char* needed : {"start", "end", "globalTid", "correlationId"})
+      if (!columns.contains(needed)) {
+        traces_.begin()->second.anomalies.add("host_calls_unreadable", Severity::warning, "the table of host calls lacks a column: launches and host pauses are unknown", path_ + " CUPTI_ACTIVITY_KIND_RUNTIME/" + needed);
+        return;
+      }
     std::map<std::pair<std::int64_t, std::uint32_t>, RankTrace*> owner;  // (process, correlation)
     std::map<std::int64_t, std::vector<RankTrace*>> of_process;
     for (auto& [key, trace] : traces_) {
@@ -165,7 +175,7 @@ class Reader {
       for (const TraceEvent& e : trace.events)
         if (e.correlation != 0) owner[{key.first, e.correlation}] = &trace;
     }
-    db_.each(fmt::format("SELECT start, \"end\", globalTid, correlationId, {} FROM CUPTI_ACTIVITY_KIND_RUNTIME", columns.contains("nameId") ? "nameId" : "name"), [&](sqlite3_stmt* r) {
+    db_.each(fmt::format("SELECT start, \"end\", globalTid, correlationId, {} FROM CUPTI_ACTIVITY_KIND_RUNTIME", columns.contains("nameId") ? "nameId" : columns.contains("name") ? "name" : "NULL"), [&](sqlite3_stmt* r) {
       const std::int64_t thread = sqlite3_column_int64(r, 2), process = thread & kProcessMask;
       const auto correlation = static_cast<std::uint32_t>(sqlite3_column_int64(r, 3));
       RankTrace* trace = nullptr;
@@ -188,8 +198,10 @@ class Reader {
   void ranges() {
     const auto columns = db_.columns_of("NVTX_EVENTS");
     if (columns.empty() || !columns.contains("globalTid") || !columns.contains("end")) return;
-    const std::string text = columns.contains("textId") ? "COALESCE(text, textId)" : "text";
-    db_.each("SELECT start, \"end\", globalTid, " + text + " FROM NVTX_EVENTS WHERE \"end\" IS NOT NULL", [&](sqlite3_stmt* r) {
+    if (!columns.contains("text") && !columns.contains("textId")) return;
+    const std::string text = !columns.contains("textId") ? "text" : columns.contains("text") ? "COALESCE(text, textId)" : "textId";
+    const std::string payload = columns.contains("jsonText") ? "jsonText" : "NULL";
+    db_.each("SELECT start, \"end\", globalTid, " + text + ", " + payload + " FROM NVTX_EVENTS WHERE \"end\" IS NOT NULL", [&](sqlite3_stmt* r) {
       const std::int64_t thread = sqlite3_column_int64(r, 2), process = thread & kProcessMask;
       for (auto& [key, trace] : traces_) {
         if (key.first != process) continue;
@@ -197,28 +209,60 @@ class Reader {
         TraceEvent e;
         e.start = sqlite3_column_int64(r, 0), e.duration = std::max<std::int64_t>(0, sqlite3_column_int64(r, 1) - e.start);
         e.kind = EventKind::annotation;
-        e.name = trace.names.id_of(name_of(r, 3));
+        // PyTorch appends what differs between calls: "aten::mm, seq = 5, op_id = 990346, sizes = [[8, 4], [4, 2]]".
+        std::string name = name_of(r, 3);
+        const std::string whole = name;
+        if (const auto more = std::min(name.find(", op_id = "), name.find(", seq = ")); more != std::string::npos) name.resize(more);
+        e.name = trace.names.id_of(name);
         e.track = track_of(trace, false, process, thread, fmt::format("thread {}", thread & 0xFFFFFF));
         trace.events.push_back(e);
+        if (name.starts_with("nccl")) communication_[&trace][e.track].push_back({e.start, e.end(), name, bytes_in(Database::text(r, 4))});
       }
     });
   }
-  static void name_collective(RankTrace& trace, TraceEvent& e) {
+  /// Message size out of the payload that NCCL gives its ranges: {"Message size [bytes]": 1024, ...}; 0 where there is none.
+  static std::int64_t bytes_in(const std::string& payload) {
+    const auto at = payload.find("essage size");
+    if (at == std::string::npos) return 0;
+    const auto digit = payload.find_first_of("0123456789", payload.find(':', at));
+    std::int64_t value = 0;
+    if (digit == std::string::npos || std::from_chars(payload.data() + digit, payload.data() + payload.size(), value).ec != std::errc{}) return 0;
+    return std::clamp<std::int64_t>(value, 0, std::int64_t{1} << 50);
+  }
+  struct Range { Nanoseconds start, end; std::string name; std::int64_t bytes; };
+  /// PyTorch's "nccl:all_to_all" around the launch tells the collective; else NCCL's own "ncclAllReduce"; else the kernel's name.
+  void name_collective(RankTrace& trace, TraceEvent& e) {
     if (e.kind != EventKind::collective) return;
     CollectiveCall call;
-    bool is_known = false;
     call.name = trace.names.text_of(e.name);
-    call.collective = collective_named_in(call.name, &is_known);
-    call.source = is_known ? CollectiveSource::kernel_name : CollectiveSource::unknown;
+    const Range* best = nullptr;
+    if (e.launch != kNone) {
+      const TraceEvent& launch = trace.events[e.launch];
+      const auto& list = communication_[&trace][launch.track];
+      auto after = std::upper_bound(list.begin(), list.end(), launch.start, [](Nanoseconds t, const Range& r) { return t < r.start; });
+      // A group of messages opens at most a few hundred ranges before its launch.
+      for (int look = 0; after != list.begin() && look < 512; ++look) {
+        const Range& range = *--after;
+        if (range.end < launch.start || !collective_named_in(range.name)) continue;
+        if (best == nullptr || range.name.starts_with("nccl:") || !best->name.starts_with("nccl:")) best = &range;
+        if (range.bytes > 0) call.bytes = range.bytes;
+      }
+    }
+    bool is_known = false;
+    if (best != nullptr) call.name = best->name, call.source = CollectiveSource::annotation, call.collective = collective_named_in(best->name);
+    else call.collective = collective_named_in(call.name, &is_known), call.source = is_known ? CollectiveSource::kernel_name : CollectiveSource::unknown;
+    if (best == nullptr)
+      trace.anomalies.add("collective_from_kernel_name", Severity::warning, "no NVTX range tells the collective: the kernel's name is believed, which may name another; record with --trace=nvtx", trace.file);
+    if (call.bytes == 0) trace.anomalies.add("collective_without_size", Severity::info, "Nsight keeps message sizes only in NCCL's payloads, which this export lacks", trace.file);
     e.collective = static_cast<std::uint32_t>(trace.collectives.size());
     trace.collectives.push_back(std::move(call));
-    trace.anomalies.add("collective_from_kernel_name", Severity::warning, "Nsight records no collective metadata: the kernel's name is believed and sizes are unknown", trace.file);
   }
 
   std::string path_;
   PlainCopy copy_;
   Database db_;
   std::map<std::int64_t, std::string> strings_, gpus_;
+  std::map<const RankTrace*, std::map<std::uint32_t, std::vector<Range>>> communication_;  // by host track
   std::map<Key, RankTrace> traces_;
   std::map<const RankTrace*, std::map<std::pair<bool, std::int64_t>, std::uint32_t>> tracks_;
   std::int64_t unowned_ = 0;

@@ -7,6 +7,7 @@
 
 #include "sim/collective/collective_model.hpp"
 #include "sim/core/robust_stats.hpp"
+#include "sim/import/common/intervals.hpp"
 #include "sim/import/common/step_accounting.hpp"
 
 namespace stepcast {
@@ -68,6 +69,31 @@ double data_loading_of(const RankTrace& trace) {  // host inside the loader, on 
     }
   return sum;
 }
+/// Exposed seconds of each group, largest first. A moment with two groups on the wire belongs to the first by name, so the parts sum.
+std::vector<std::pair<double, std::string>> exposed_by_group(std::span<const RankTrace> traces) {
+  std::map<std::string, double> seconds;
+  for (const RankTrace& trace : traces) {
+    const auto step_of = steps_of_events(trace);
+    Intervals taken;
+    std::map<std::string, Intervals> groups;
+    for (std::size_t i = 0; i < trace.events.size(); ++i) {
+      const TraceEvent& e = trace.events[i];
+      if (step_of[i] == kNone) continue;
+      if (e.kind == EventKind::kernel) taken.add(e.start, e.end());
+      if (e.kind != EventKind::collective || e.collective == kNone) continue;
+      const CollectiveCall& call = trace.collectives[e.collective];
+      groups[!call.group_description.empty() ? call.group_description : call.group.empty() ? "world" : "group " + call.group].add(e.start, e.end());
+    }
+    for (const auto& [name, moments] : groups) {
+      seconds[name] += seconds_from_ns(moments.length_outside(taken)).value;
+      for (const auto& [start, end] : moments.merged()) taken.add(start, end);
+    }
+  }
+  std::vector<std::pair<double, std::string>> list;
+  for (const auto& [name, sum] : seconds) list.emplace_back(sum, name);
+  std::sort(list.rbegin(), list.rend());
+  return list;
+}
 }  // namespace
 
 std::vector<DiagnosisLine> diagnosis_of(std::span<const RankTrace> traces, const CollectiveProfile* profile) {
@@ -102,6 +128,11 @@ std::vector<DiagnosisLine> diagnosis_of(std::span<const RankTrace> traces, const
                                ms(communication) / step_count,
                                matches.empty() ? "" : fmt::format("; {:.1f} % of communication is waiting for late ranks", 100 * std::min(1.0, waiting / communication))),
                    ""});
+    if (const auto groups = exposed_by_group(traces); groups.size() > 1) {
+      std::string text;
+      for (std::size_t i = 0; i < groups.size() && i < 4; ++i) text += fmt::format("{}{} {:.2f} ms", i == 0 ? "" : ", ", groups[i].second, ms(groups[i].first) / step_count);
+      out.push_back({Severity::info, "exposed by group", text + " a step", ""});
+    }
     const double possible = std::min(communication, compute), achieved = communication - exposed;
     out.push_back({Severity::info, "overlap", fmt::format("{:.0f} % of the {:.2f} ms that could hide behind compute do", possible > 0 ? 100 * achieved / possible : 0.0, ms(possible)), ""});
     std::uint32_t worst = 0;
@@ -134,6 +165,13 @@ std::vector<DiagnosisLine> diagnosis_of(std::span<const RankTrace> traces, const
                                idle.host / period > 0.1 ? ": fuse kernels, use CUDA graphs or torch.compile, or raise the batch; a faster GPU will not help" : ""),
                    idle.largest_where});
   }
+  Intervals negotiation;  // Horovod: from the first rank that has a gradient to the last
+  for (const RankTrace& trace : traces)
+    for (const TraceEvent& e : trace.events)
+      if (e.kind == EventKind::host_op && trace.names.text_of(e.name).starts_with("NEGOTIATE_")) negotiation.add(e.start, e.end());
+  if (const double seconds = seconds_from_ns(negotiation.length()).value; seconds > 0)
+    out.push_back({seconds / steps > 0.1 ? Severity::warning : Severity::info, "negotiation",
+                   fmt::format("Horovod negotiates for {:.2f} ms a step ({:.1f} %): ranks have their gradients at different moments", ms(seconds) / step_count, 100 * seconds / steps), ""});
   if (loading > 0)
     out.push_back({loading / steps > 0.1 ? Severity::warning : Severity::info, "data loading",
                    fmt::format("the host spends {:.1f} % of the step in the data loader{}", 100 * loading / steps, loading / steps > 0.1 ? ": more workers, pinned memory, prefetch" : ""), ""});

@@ -3,8 +3,10 @@
 #include <iostream>
 
 #include "sim/import/chakra/chakra.hpp"
+#include "sim/import/chakra/execution_trace.hpp"
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/goal/goal.hpp"
+#include "sim/import/kineto/kineto.hpp"
 #include "sim/import/nsys/nsys.hpp"
 #include "sim/import/replay/replay.hpp"
 #include "tests/fidelity/import/shared_data.hpp"
@@ -61,6 +63,19 @@ TEST_CASE("generated Chakra traces of eight ranks run and a spelled-out ring cos
     if (o.kind == WorkKind::send) sent += o.bytes;
   std::cout << fmt::format("ring: {} ops, rank 0 sends {} bytes, {:.1f} us; one node: {:.1f} us\n{}", ring.op_count(), sent, r.total_s * 1e6, replay(one).total_s * 1e6, anomalies.text());
   REQUIRE(sent == 14 * 131072);  // 2(n-1) chunks of 1 MiB / 8
+}
+
+TEST_CASE("PyTorch execution traces of two schemas read and a Kineto trace of another window is not linked", "[fidelity][chakra]") {
+  STEPCAST_NEEDS_SHARED_DATA(data);
+  Anomalies anomalies;
+  const auto host = chakra::read_execution_trace(data + "/traces/param/linear_et.json.gz", anomalies);
+  REQUIRE(host.has_value());
+  REQUIRE(host->schema == "1.0.1");
+  RankTrace kineto = kineto::read_trace(data + "/traces/param/linear_kineto.json.gz");
+  const auto linked = chakra::link(*host, kineto);
+  std::cout << "linear: " << linked.reason << '\n';
+  REQUIRE(linked.by_id + linked.by_order == 0);
+  REQUIRE(linked.reason.find("different captures") != std::string::npos);
 }
 
 TEST_CASE("the shipped GOAL example runs in its tree's depth", "[fidelity][goal]") {
