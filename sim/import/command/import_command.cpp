@@ -58,7 +58,7 @@ std::string report_of(const Loaded& loaded, const std::string& base) {
   Anomalies all = loaded.anomalies;
   for (const RankTrace& t : loaded.traces) {
     out += fmt::format("{}: {}, {}{}{}, {} entries read, {} lost, {} steps ({})\n", t.file, t.format, t.rank < 0 ? "rank not stated" : fmt::format("rank {}", t.rank), t.world > 0 ? fmt::format(" of {}", t.world) : "",
-                       t.devices.empty() ? "" : ", " + t.devices.front(), t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
+                       t.devices.empty() || t.devices.front().empty() ? "" : ", " + t.devices.front(), t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
     if (loaded.traces.size() <= 16) out += text_of(accounts_of(t));
     all.add(t.anomalies);
   }

@@ -211,8 +211,10 @@ class Reader {
         e.kind = EventKind::annotation;
         // PyTorch appends what differs between calls: "aten::mm, seq = 5, op_id = 990346, sizes = [[8, 4], [4, 2]]".
         std::string name = name_of(r, 3);
-        const std::string whole = name;
-        if (const auto more = std::min(name.find(", op_id = "), name.find(", seq = ")); more != std::string::npos) name.resize(more);
+        if (const auto more = std::min(name.find(", op_id = "), name.find(", seq = ")); more != std::string::npos) {
+          name.resize(more);
+          e.kind = EventKind::host_op;  // an operator, which may repeat many times a step
+        }
         e.name = trace.names.id_of(name);
         e.track = track_of(trace, false, process, thread, fmt::format("thread {}", thread & 0xFFFFFF));
         trace.events.push_back(e);

@@ -114,10 +114,10 @@ TEST_CASE("Chakra JSON is read one object after another and as one object with n
 
 TEST_CASE("a PyTorch execution trace gives its collectives with bytes and ranks and says that it holds no time", "[chakra]") {
   // all_gather of 3 floats a rank over 2 ranks: S = 2 x 3 x 4 = 24 bytes; this is rank 1.
-  const std::string content = R"({"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [
+  const std::string content = R"json({"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [
     {"id": 2, "name": "aten::mm", "ctrl_deps": 1, "inputs": {"values": [[5,6,0,8,4,"cuda:0"],[7,8,0,8,4,"cuda:0"]], "shapes": [[2,4],[4,2]], "types": ["Tensor(float)","Tensor(float)"]}, "outputs": {"values": [], "shapes": [], "types": []}, "attrs": [{"name": "rf_id", "value": 11}, {"name": "tid", "value": 1}]},
     {"id": 3, "name": "record_param_comms", "ctrl_deps": 1, "inputs": {"values": [[[14,15,0,3,4,"cuda:0"]], 12, 82149104, 1, "all_gather", [], [], 2], "shapes": [], "types": []}, "outputs": {"values": [[[[19,20,0,3,4,"cuda:0"],[5,23,0,3,4,"cuda:0"]]]], "shapes": [], "types": []}, "attrs": [{"name": "rf_id", "value": 12}, {"name": "tid", "value": 1}]},
-    {"id": 4, "name": "record_param_comms", "ctrl_deps": 1, "inputs": {"values": [12, 0, 0, "wait", [], [], 1], "shapes": [], "types": []}, "outputs": {"values": []}, "attrs": []}]})";
+    {"id": 4, "name": "record_param_comms", "ctrl_deps": 1, "inputs": {"values": [12, 0, 0, "wait", [], [], 1], "shapes": [], "types": []}, "outputs": {"values": []}, "attrs": []}]})json";
   Anomalies anomalies;
   const Workload w = read("f.json", content, anomalies);
   REQUIRE(w.ranks[0].rank == 1);
@@ -130,7 +130,7 @@ TEST_CASE("a PyTorch execution trace gives its collectives with bytes and ranks 
 
 namespace {
 /// A Kineto trace of two products, with or without ids; and an execution trace of the same or of other operators.
-std::string kineto(bool has_ids, int products = 2) {
+std::string kineto_text(bool has_ids, int products = 2) {
   std::string events;
   for (int i = 0; i < products; ++i)
     events += (i > 0 ? ",\n" : "") + std::string(R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": )") + std::to_string(100 * i) + R"(, "dur": 50, "args": {)" +
@@ -147,7 +147,7 @@ chakra::ExecutionTrace host(std::uint64_t first_id, const std::string& second = 
 }  // namespace
 
 TEST_CASE("an execution trace lends shapes by id or by order and different captures are refused", "[chakra]") {
-  const File with_ids("k1.json", kineto(true)), without("k2.json", kineto(false)), longer("k3.json", kineto(false, 3));
+  const File with_ids("k1.json", kineto_text(true)), without("k2.json", kineto_text(false)), longer("k3.json", kineto_text(false, 3));
   RankTrace a = kineto::read_trace(with_ids.path), b = kineto::read_trace(without.path), c = kineto::read_trace(longer.path);
   REQUIRE(chakra::link(host(11), a).by_id == 2);
   REQUIRE(a.op_shapes.at(a.events[0].shape).dims == "[[2,4],[4,8]]");
