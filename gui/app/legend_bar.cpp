@@ -11,7 +11,7 @@ constexpr int kSwatch = 14, kGap = 12;  // pixels
 }
 
 LegendBar::LegendBar(QWidget* parent) : QWidget(parent) {
-  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+  setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   setAccessibleName("Legend");
 }
 void LegendBar::set_present(const std::vector<SliceCategory>& present) {

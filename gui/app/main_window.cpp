@@ -174,7 +174,8 @@ void MainWindow::build_bars() {
   add("keys", "Keys");
 
   legend_ = new LegendBar(this);
-  statusBar()->addWidget(legend_, 1);
+  // Permanent widgets stay on screen while a message is shown: nobody should have to guess what red means.
+  statusBar()->addPermanentWidget(legend_);
   hover_ = new QLabel(this);
   frame_ = new QLabel(this);
   progress_ = new QProgressBar(this);

@@ -20,7 +20,8 @@ void MainWindow::connect_navigation() {
     TimelineView* other = view == timeline_a_ ? timeline_b_ : timeline_a_;
     const int own_side = view == timeline_b_ ? 1 : 0;
     connect(view, &TimelineView::view_changed, this, [this, view, other](const TimeRange& range) {
-      if (!is_linking_ && other->isVisible()) {
+      // A hidden timeline that is resized announces its view as well; only what is seen is linked.
+      if (!is_linking_ && view->isVisible() && other->isVisible() && !view->scene().is_empty() && !other->scene().is_empty()) {
         is_linking_ = true;
         // Both are drawn on A's axis, so equal ranges are aligned.
         other->set_view(range, view == timeline_b_);

@@ -49,7 +49,8 @@ void MainWindow::connect_documents() {
       const bool keeps = side == 1 || shows_part_;
       if (side == 0) shows_part_ = !is_final;
       rebuild_scene(keeps);
-      rebuild_overview(side);
+      rebuild_overview(0);
+      if (side == 1) rebuild_overview(1);
       update_legend();
       update_title();
       if (!is_final) return;

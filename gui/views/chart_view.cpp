@@ -38,7 +38,7 @@ void ChartView::mouseMoveEvent(QMouseEvent* event) {
   hover_ = event->position();
   if (drag_from_ && chart_.kind == ChartKind::histogram) {
     const ChartFrame f = chart_frame(chart_, rect(), this);
-    const auto [low, high] = std::minmax(*drag_from_, std::clamp(event->position().x(), f.plot.left(), f.plot.right()));
+    const auto [low, high] = std::minmax({*drag_from_, std::clamp(event->position().x(), f.plot.left(), f.plot.right())});
     if (high - low > kClickSlop) marked_ = {f.x_at(low), f.x_at(high)};
   }
   update();

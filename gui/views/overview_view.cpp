@@ -205,7 +205,7 @@ void OverviewView::mouseMoveEvent(QMouseEvent* event) {
     const auto by = static_cast<Nanoseconds>(std::llround((event->position().x() - drag_from_.x()) * a.ns_per_px()));
     emit view_dragged({drag_view_.start + by, drag_view_.end + by});
   } else if (std::abs(event->position().x() - drag_from_.x()) > 4) {
-    const auto [low, high] = std::minmax(drag_from_.x(), event->position().x());
+    const auto [low, high] = std::minmax({drag_from_.x(), event->position().x()});
     emit view_dragged({a.t_of(std::max(0.0, low - s.left())), std::max(a.t_of(low - s.left()) + 1, a.t_of(std::min(s.width(), high - s.left())))});
   }
 }

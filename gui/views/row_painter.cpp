@@ -77,6 +77,7 @@ void RowPainter::fill(double x0, double x1, int top, int height, QRgb colour) {
   const int to = std::clamp(static_cast<int>(std::floor(x1 * dpr_)), 0, width);
   const int first = std::clamp(static_cast<int>(std::lround(top * dpr_)), 0, rows);
   const int last = std::clamp(static_cast<int>(std::lround((top + height) * dpr_)), 0, rows);
+  if (from >= to) return;  // narrower than the pixel it would stand in
   for (int y = first; y < last; ++y) {
     auto* line = reinterpret_cast<QRgb*>(image_.scanLine(y));
     std::fill(line + from, line + to, colour | kOpaque);

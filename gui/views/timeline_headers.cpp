@@ -68,7 +68,7 @@ void TimelineView::paint_header(QPainter& p, const TimelineRow& row, int top, bo
   }
   const int text_height = row.kind == RowKind::track ? std::min(row.height, 20) : row.kind == RowKind::counter ? 18 : row.height;
   QString text = header_text(scene_, row);
-  if (row.side == 0 && is_pinned && row.depth == 0 && scene_.sides.size() == 1)
+  if (row.side == 0 && is_pinned && row.depth == 0)
     text = QString::fromStdString(scene_.sides[0].facts.trace->ranks()[scene_.sides[0].facts.trace->tracks()[row.id].rank].label) + " / " + text;
   p.drawText(QRect(x, top, room, text_height), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(text, Qt::ElideMiddle, room));
   if (row.kind == RowKind::counter) {

@@ -86,7 +86,7 @@ void TimelineView::drag_area(const QPoint& at, bool snaps) {
     const int shift = rows_top() - verticalScrollBar()->value();
     const int from = drag_start_.y() < kRuler ? -1 : layout_.row_at(drag_start_.y() - shift), to = layout_.row_at(std::clamp(at.y(), rows_top(), viewport()->height() - 1) - shift);
     if (from >= 0) {
-      const auto [first, last] = std::minmax(from, to < 0 ? static_cast<int>(layout_.rows.size()) - 1 : to);
+      const auto [first, last] = std::minmax({from, to < 0 ? static_cast<int>(layout_.rows.size()) - 1 : to});
       for (int i = first; i <= last; ++i) {
         const TimelineRow& row = layout_.rows[static_cast<std::size_t>(i)];
         const trace::TraceStore& store = *scene_.sides[row.side].facts.trace;
@@ -223,7 +223,7 @@ void TimelineView::mouseReleaseEvent(QMouseEvent* event) {
   const bool is_click = (at - drag_start_).manhattanLength() <= kClickSlop;
   if (was == Drag::zoom && !is_click) {
     const TimeAxis axis_now = axis();
-    const auto [low, high] = std::minmax(drag_start_.x(), at.x());
+    const auto [low, high] = std::minmax({drag_start_.x(), at.x()});
     set_view({axis_now.t_of(low - gutter_), std::max(axis_now.t_of(low - gutter_) + 1, axis_now.t_of(high - gutter_))});
   }
   if (was == Drag::area && is_click) {

@@ -37,6 +37,21 @@ std::vector<SliceId> overlapped_slices(const TraceStore::Parts& parts, const std
     for (TrackId track = rank.first_track; track < rank.first_track + rank.tracks; ++track) {
       const TrackInfo& info = parts.tracks[track];
       if (info.kind != TrackKind::device_stream) continue;
+      // A pass that encloses communication of its own stream ("forward" around a tensor-parallel all-gather) is a range, no compute
+      // that the communication hides behind: begins of communication by lane tell them apart.
+      std::vector<std::vector<Nanoseconds>> communication_begins(info.lanes);
+      for (std::uint32_t depth = 0; depth < info.lanes; ++depth) {
+        const LaneInfo& l = parts.lanes[info.first_lane + depth];
+        for (SliceId s = l.first; s < l.first + l.count; ++s)
+          if (is_communication_op[op_of(s)] != 0) communication_begins[depth].push_back(parts.start[s]);
+      }
+      const auto encloses_communication = [&](std::uint32_t depth, Nanoseconds begin, Nanoseconds end) {
+        for (std::uint32_t inner = depth + 1; inner < info.lanes; ++inner) {
+          const auto at = std::lower_bound(communication_begins[inner].begin(), communication_begins[inner].end(), begin);
+          if (at != communication_begins[inner].end() && *at < end) return true;
+        }
+        return false;
+      };
       for (LaneId lane = info.first_lane; lane < info.first_lane + info.lanes; ++lane) {
         const LaneInfo& l = parts.lanes[lane];
         bool has_communication = false;
@@ -45,6 +60,7 @@ std::vector<SliceId> overlapped_slices(const TraceStore::Parts& parts, const std
           has_communication |= is_communication_op[op] != 0;
           if (is_compute[op] == 0) continue;
           const Nanoseconds begin = parts.start[s], end = end_of(s);
+          if (encloses_communication(lane - info.first_lane, begin, end)) continue;
           if (!compute.empty() && compute.back().end == begin) compute.back().end = end;  // back to back: one interval
           else compute.push_back({begin, end});
         }
