@@ -46,6 +46,12 @@ std::string without_step_number(const std::string& name) {
   return name;
 }
 
+Nanoseconds covered(const Candidate& c) {
+  Nanoseconds sum = 0;
+  for (const auto& [start, end] : c.ranges) sum += end - start;
+  return sum;
+}
+
 bool take_repeating(RankTrace& trace) {
   std::map<std::pair<std::string, std::uint32_t>, Candidate> candidates;  // (name, track)
   for (const TraceEvent& e : trace.events) {
@@ -69,7 +75,9 @@ bool take_repeating(RankTrace& trace) {
     if (c.ranges.size() < 2) continue;
     if (best == nullptr) { best = &c; continue; }
     const int mine = priority(c.name), theirs = priority(best->name);
-    if (mine < theirs || (mine == theirs && c.ranges.size() < best->ranges.size() && regularity(c) <= regularity(*best) + 0.1)) best = &c;
+    const bool is_rarer = c.ranges.size() < best->ranges.size() && regularity(c) <= regularity(*best) + 0.1;
+    const bool is_wider = c.ranges.size() == best->ranges.size() && covered(c) > covered(*best);  // the range that wraps the others
+    if (mine < theirs || (mine == theirs && (is_rarer || is_wider))) best = &c;
   }
   if (best == nullptr || (priority(best->name) == 4 && (best->ranges.size() < 3 || regularity(*best) > 0.5))) return false;
   // A step ends where its optimizer ends; a range that wraps the step begins it.
