@@ -16,6 +16,6 @@ for theme in dark light; do
 done
 if [ "${3:-}" = --docs ]; then
   cp "$out/explore-dark-1x.png" "$root/docs/viewer-explore.png"
-  cp "$out/compare-1-dark-1x.png" "$root/docs/viewer-compare.png"
-  cp "$out/whatif-sweep-light-1x.png" "$root/docs/viewer-what-if.png"
+  cp "$out/ranks-dark-1x.png" "$root/docs/viewer-straggler.png"
+  cp "$out/critical-dark-1x.png" "$root/docs/viewer-critical.png"
 fi
