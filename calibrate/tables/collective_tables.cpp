@@ -109,7 +109,11 @@ CollectiveProfile fit_one_node_collectives(const std::string& gpu, const std::st
 
 CollectiveProfile fit_collectives(const std::string& gpu, const std::string& data_root) {
   CollectiveProfile profile = fit_one_node_collectives(gpu, data_root, nullptr);
-  profile.fabrics = fit_fabrics(data_root);
+  // The same for every GPU, and the longest part of a profile's fit: once per folder.
+  static std::map<std::string, std::vector<FabricFit>> fitted;
+  const auto [at, is_new] = fitted.try_emplace(data_root);
+  if (is_new) at->second = fit_fabrics(data_root);
+  profile.fabrics = at->second;
   return profile;
 }
 }  // namespace stepcast

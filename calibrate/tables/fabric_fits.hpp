@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,7 @@ std::vector<MultiNodeRun> multi_node_runs(const std::string& data_root);
 /// The fabric as one run's model needs it: a single switch of that transport.
 FabricSpec fabric_of(const MultiNodeRun& run);
 
-std::vector<FabricFit> fit_fabrics(const std::string& data_root);
+/// Points that may enter a fit, for tests that leave some aside; null: all.
+using RunFilter = std::function<bool(const MultiNodeRun&, double bytes)>;
+std::vector<FabricFit> fit_fabrics(const std::string& data_root, const RunFilter& filter = nullptr);
 }  // namespace stepcast

@@ -38,7 +38,7 @@ CollectiveTerms send_recv_terms(const Setting& setting, const Request& request) 
     terms.pattern = CollectiveTerms::Pattern::pair;
     terms.startup = setting.fit.base_latency + inter_step(setting.fit, *protocol, false) + extra_hops(setting, request);
     terms.payload_edge_bytes = request.buffer;
-    terms.edge_bytes = request.buffer / (setting.fit.pair_efficiency * carried(setting.fit, *protocol, false));
+    terms.edge_bytes = request.buffer / (setting.fit.pair_efficiency * carried(setting.fit, *protocol, false, request.buffer));
     const double time = terms.startup.value + terms.edge_bytes / setting.share.value;
     if (best_time == 0 || time < best_time) {
       best = terms;

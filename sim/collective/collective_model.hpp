@@ -37,6 +37,7 @@ struct CollectiveTerms {
   double payload_edge_bytes = 0;  // the same without inflation: what conservation checks count
   /// How the edges run between the group's nodes.
   enum class Pattern : std::uint8_t { none, ring, all_pairs, tree, reduction_switch, pair } pattern = Pattern::none;
+  double relative_sigma = 0;  // 1-sigma of log time
   bool is_extrapolated = false;
   std::string nearest_measured;  // "8 GPUs, 8 GiB" when extrapolated
 };

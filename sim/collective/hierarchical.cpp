@@ -29,7 +29,7 @@ std::vector<Candidate> hierarchical_candidates(const Setting& setting, const Req
     terms.startup = setting.fit.base_latency + scatter.total + gather.total +
                     (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * between;
     terms.payload_edge_bytes = payload;
-    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, false), &protocol == &kProtocols[2]);
+    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, false, payload), &protocol == &kProtocols[2]);
     candidate.believed_s = protocol.ring_inter_us * 1e-6 * between + payload / (setting.share.value * protocol.ring_bandwidth);
     all.push_back(candidate);
   }

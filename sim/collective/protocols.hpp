@@ -43,10 +43,13 @@ inline double tree_belief(const Protocol& protocol, double buffer) {
   return 1;
 }
 
-/// Payload share of a link that a fitted fabric reaches with a protocol, before its large-message efficiency.
-inline double carried(const FabricFit& fit, const Protocol& protocol, bool is_tree) {
+/// Payload share of a link that a fitted fabric reaches with a protocol, before its large-message efficiency. The low-latency
+/// protocols lose `1 - ll_efficiency` of it to the proxies at small messages, and ever less as an edge carries more.
+inline double carried(const FabricFit& fit, const Protocol& protocol, bool is_tree, double payload) {
   const double nominal = is_tree ? protocol.tree_bandwidth : protocol.ring_bandwidth;
-  return &protocol == &kProtocols[2] ? nominal : nominal * fit.ll_efficiency;
+  if (&protocol == &kProtocols[2]) return nominal;
+  const double kept = payload > 0 ? payload / (payload + fit.ll_half_loss) : 0;
+  return nominal * (fit.ll_efficiency + (1 - fit.ll_efficiency) * kept);
 }
 
 /// Latency of one network step of a ring (`is_tree`: one level of a tree) on a fitted fabric.

@@ -39,7 +39,7 @@ std::vector<Candidate> ring_candidates(const Setting& setting, const Request& re
     terms.startup = setting.fit.base_latency + Seconds(protocol.ring_intra_us * 1e-6) * steps.inside +
                     (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * steps.between;
     terms.payload_edge_bytes = payload;
-    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, false), is_simple);
+    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, false, payload), is_simple);
     terms.intra = intra_ring_time(setting, request.shape.ranks_per_node, payload);
     // NCCL raises Simple's latency by 1.9 for all-reduces of 64 KiB per 16 ranks and more ("plateau effect of ring").
     const bool plateau = is_simple && request.collective == Collective::all_reduce && request.buffer >= request.shape.ranks / 16.0 * 65536;

@@ -26,7 +26,7 @@ std::vector<Candidate> tree_candidates(const Setting& setting, const Request& re
     terms.startup = setting.fit.base_latency + Seconds(protocol.tree_intra_us * 1e-6) * inside +
                     (inter_step(setting.fit, protocol, true) + extra_hops(setting, request)) * between;
     terms.payload_edge_bytes = payload;
-    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, true), is_simple);
+    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, true, payload), is_simple);
     // The chain inside a node passes S up and S down, one direction of a link each.
     terms.intra = intra_ring_time(setting, request.shape.ranks_per_node, 2 * request.buffer);
     // NCCL counts 2 S whatever the number of nodes, and so leaves the tree early on two; tuners of some plug-ins know better.

@@ -142,6 +142,10 @@ OpCost CostModel::cost(const Op& op) const {
     }
   }
   cost.host = host_issue_time(context, op);
+  if (options_.host == HostMode::blocking) {  // nothing is issued while a kernel runs
+    cost.duration += cost.host;
+    cost.host = Seconds(0);
+  }
   index_->seen.emplace(key, cost);
   return cost;
 }

@@ -10,11 +10,13 @@
 
 namespace stepcast {
 /// How the framework's host thread issues work.
-enum class HostMode { eager, fused, graph, none };
+/// blocking: as fused, but each launch waits for its kernel (CUDA_LAUNCH_BLOCKING=1).
+enum class HostMode { eager, fused, graph, none, blocking };
 template <>
 struct EnumText<HostMode> {
-  static constexpr std::array<std::pair<HostMode, std::string_view>, 4> table{{
-      {HostMode::eager, "eager"}, {HostMode::fused, "fused"}, {HostMode::graph, "graph"}, {HostMode::none, "none"}}};
+  static constexpr std::array<std::pair<HostMode, std::string_view>, 5> table{{
+      {HostMode::eager, "eager"}, {HostMode::fused, "fused"}, {HostMode::graph, "graph"}, {HostMode::none, "none"},
+      {HostMode::blocking, "blocking"}}};
 };
 
 struct OpCost {

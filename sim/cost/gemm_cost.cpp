@@ -12,13 +12,14 @@ namespace {
 constexpr double kUnmeasuredUtilisation = 0.7;
 
 /// A batched product whose rows do not begin on 16 bytes cannot be read in the vectors that tensor-core kernels want.
-/// Attention with head dimension 108 or 150 (216 and 300 bytes a row) cost BLOOM's candidates 30 % of the whole step
-/// against 104, 112 or 216 (bigscience@9e64edec train/tr11-176B-ml/chronicles-prequel.md): four to five times its products.
+/// Attention with head dimension 108 or 150 (216 and 300 bytes a row) cost BLOOM's candidates 42 and 38 % of the whole step
+/// against 216 and 144 (bigscience@9e64edec train/tr11-176B-ml/chronicles-prequel.md, cuBLAS 11 on A100): 8 and 13 times its
+/// products, alike in two pairs of rows each.
 double misalignment_factor(const GemmShape& shape, Precision precision) {
   if (shape.batch <= 1 || shape.grouped) return 1;
   const std::int64_t bytes = bytes_per_element(precision), row = std::gcd(shape.k, shape.n) * bytes;
   if (row % 16 == 0) return 1;
-  return row % 8 == 0 ? 4 : 5;
+  return row % 8 == 0 ? 8 : 13;
 }
 }  // namespace
 

@@ -13,8 +13,8 @@ Seconds host_issue_time(const CostContext& context, const Op& op) {
   if (found == context.kernels.host.end()) return Seconds(0);  // the constructor refuses unknown names
   const HostFit& fit = found->second;
   const double us = context.options.host == HostMode::eager   ? fit.eager_us
-                    : context.options.host == HostMode::fused ? fit.fused_us
-                                                              : fit.graph_us;
+                    : context.options.host == HostMode::graph ? fit.graph_us
+                                                              : fit.fused_us;
   const bool is_backward = op.pass == Pass::backward_data || op.pass == Pass::backward_weight;
   const double scale = is_backward ? fit.backward_scale : 1.0;
   return Seconds(launches_of(context.options, op) * us * 1e-6 * scale * context.options.host_scale);

@@ -52,7 +52,7 @@ StragglerAnalysis analyse_stragglers(const Scenario& scenario, const Profile& pr
 /// What of a rank's memory is context and library buffers rather than tensors: allocators do not count it.
 double context_bytes(const Profile& profile);
 
-struct SweepPoint { Bytes size; double time_s = 0, algbw = 0, busbw = 0; };
+struct SweepPoint { Bytes size; double time_s = 0, algbw = 0, busbw = 0, relative_sigma = 0; };
 /// A bare collective over all GPUs of the cluster at each size, through the engine's flows: an nccl-tests run.
 std::vector<SweepPoint> simulate_collectives(const Scenario& scenario, const Profile& profile, EngineKind engine);
 }  // namespace stepcast

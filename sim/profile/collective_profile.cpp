@@ -43,6 +43,9 @@ FabricFit read_fabric_fit(ObjectReader reader) {
   fit.tree_step_latency = Seconds(reader.number("tree_step_latency_us", {.max = 1e6}) * 1e-6);
   fit.simple_step_latency = Seconds(reader.number("simple_step_latency_us", {.fallback = 14, .max = 1e6}) * 1e-6);
   fit.ll_efficiency = reader.number("ll_efficiency", {.fallback = 1, .min = 0.001, .max = 1});
+  fit.ll_half_loss = reader.number("ll_half_loss_B", {.fallback = fit.ll_half_loss, .max = 1e13});
+  fit.small_sigma = reader.number("small_sigma", {.fallback = fit.small_sigma, .max = 10});
+  fit.large_sigma = reader.number("large_sigma", {.fallback = fit.large_sigma, .max = 10});
   fit.ll128 = reader.boolean("ll128", true);
   fit.two_node_tree = reader.boolean("two_node_tree", false);
   fit.large_efficiency = reader.number("large_efficiency", {.min = 0.01, .max = 1.0});
@@ -98,6 +101,9 @@ Json json_of(const CollectiveProfile& profile) {
                            {"tree_step_latency_us", rounded(fit.tree_step_latency.value * 1e6)},
                            {"simple_step_latency_us", rounded(fit.simple_step_latency.value * 1e6)},
                            {"ll_efficiency", rounded(fit.ll_efficiency)},
+                           {"ll_half_loss_B", rounded(fit.ll_half_loss)},
+                           {"small_sigma", rounded(fit.small_sigma)},
+                           {"large_sigma", rounded(fit.large_sigma)},
                            {"ll128", fit.ll128},
                            {"two_node_tree", fit.two_node_tree},
                            {"large_efficiency", rounded(fit.large_efficiency)},

@@ -55,6 +55,8 @@ struct HostFit {
   double eager_us = 0, fused_us = 0, graph_us = 0;
   double backward_scale = 1;  // of a backward launch, which the autograd engine issues without the module's Python
   std::string source;
+  double host_sigma = 0.1;    // 1-sigma of log host time, between machines and sessions
+  double step_sigma = 0.06;   // 1-sigma of log step time that the rest of the model does not explain, over public steps
 };
 
 struct KernelProfile {

@@ -95,6 +95,8 @@ HostFit read_host(ObjectReader reader) {
   fit.fused_us = reader.number("fused_us", {.max = 1e5});
   fit.graph_us = reader.number("graph_us", {.max = 1e5});
   fit.backward_scale = reader.number("backward_scale", {.fallback = 1, .max = 100});
+  fit.host_sigma = reader.number("host_sigma", {.fallback = fit.host_sigma, .max = 10});
+  fit.step_sigma = reader.number("step_sigma", {.fallback = fit.step_sigma, .max = 10});
   fit.source = reader.text("source");
   reader.done();
   return fit;
@@ -174,7 +176,7 @@ Json json_of(const KernelProfile& profile) {
   Json& host = json["host"] = Json::object();
   for (const auto& [name, fit] : profile.host)
     host[name] = {{"eager_us", fit.eager_us}, {"fused_us", fit.fused_us}, {"graph_us", fit.graph_us},
-                  {"backward_scale", fit.backward_scale}, {"source", fit.source}};
+                  {"backward_scale", fit.backward_scale}, {"host_sigma", fit.host_sigma}, {"step_sigma", fit.step_sigma}, {"source", fit.source}};
   if (!profile.parameters.empty()) json["parameters"] = profile.parameters;
   Json& bandwidth = json["bandwidth"] = Json::array();
   for (const BandwidthFit& fit : profile.bandwidth)

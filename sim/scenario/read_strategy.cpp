@@ -35,6 +35,8 @@ StrategySpec read_strategy(ObjectReader r, int dp, std::int64_t gradient_element
   s.overlap_param_gather = r.boolean("overlap_param_gather", s.overlap_param_gather);
   s.overlap_p2p = r.boolean("overlap_p2p", s.overlap_p2p);
   s.p2p_blocks_host = r.boolean("p2p_blocks_host", s.p2p_blocks_host);
+  s.batch_blocks_host = r.boolean("batch_blocks_host", s.batch_blocks_host);
+  s.loss_blocks_host = r.boolean("loss_blocks_host", s.loss_blocks_host);
   s.tp_overlap = r.number("tp_overlap", {.fallback = s.tp_overlap, .min = 0, .max = 1});
   s.prefetch = static_cast<int>(r.integer("prefetch", {.fallback = s.prefetch, .min = 0, .max = 1024}));
   s.reshard_after_forward = r.boolean("reshard_after_forward", s.reshard_after_forward);

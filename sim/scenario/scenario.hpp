@@ -36,6 +36,11 @@ struct StrategySpec {
   /// The host waits for each pipeline message before it issues more (Megatron-LM v2 synchronises the device after its
   /// sends and receives), so it cannot run ahead of the GPU across stages.
   bool p2p_blocks_host = false;
+  /// The host waits for the GPU before every micro-batch's forward on the stages that load tokens or labels, where tensor-parallel
+  /// peers share them (Megatron-LM's broadcast_data reads the broadcast sizes back): what a backward gained over the host is lost.
+  bool batch_blocks_host = false;
+  /// The host reads the loss of every micro-batch before it issues its backward, on the last stage.
+  bool loss_blocks_host = false;
   double tp_overlap = 0;               // share of tensor-parallel communication hidden behind GEMMs
   int prefetch = 1;                    // FSDP: layers gathered ahead
   bool reshard_after_forward = true;   // FSDP: gather parameters again for backward

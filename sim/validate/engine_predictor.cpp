@@ -17,8 +17,6 @@ namespace {
 
 /// 1.645 standard deviations of a normal hold 90 % between them; errors of a time are taken as log-normal.
 constexpr double kNormal90 = 1.645;
-/// Where a collective profile states no error of its own: the bar its fit is accepted at.
-constexpr double kCollectiveSigma = 0.05;
 /// Memory has no noise; the interval is the accuracy the memory model is held to.
 constexpr double kMemorySigma = 0.02;
 
@@ -110,7 +108,7 @@ class EnginePredictor : public Predictor {
     const auto points = simulate_collectives(scenario, profile, engine_);
     Answer answer;
     for (const Measure& measure : question.measures)
-      answer.estimates.push_back(spread(points.at(measure.item).time_s, kCollectiveSigma));
+      answer.estimates.push_back(spread(points.at(measure.item).time_s, points.at(measure.item).relative_sigma));
     return answer;
   }
 

@@ -9,11 +9,15 @@ namespace {
 Op cast_op(Pass pass, std::int64_t elements) {
   return stream_op(op::cast, pass, StreamKind::copy, 2 * elements, 2 * elements, 2, 1);
 }
+/// Dynamic scales: a pass for the maximum, then the cast into one layout.
+Op scaled_cast_op(Pass pass, std::int64_t elements, std::int64_t layouts) {
+  return stream_op(op::cast, pass, StreamKind::copy, 4 * elements, layouts * elements, 3, 3);
+}
 }  // namespace
 
 std::vector<Op> grad_accumulate_ops(const Shard& shard, std::int64_t elements) {
   const std::int64_t e = shard.element(), g = bytes_per_element(shard.training.gradient_precision);
-  if (!shard.is_eager()) return {};
+  if (shard.training.fused_gradient_accumulation) return {};
   if (g == e && micro_batch_count(shard.layout, shard.training) <= 1) return {};
   return {stream_op(op::grad_accumulate, Pass::backward_weight, StreamKind::elementwise, elements * (e + g), elements * g, 1, 1)};
 }
@@ -28,7 +32,13 @@ LayerPiece linear_piece(const Shard& shard, const Linear& l) {
   auto& forward = piece.forward;
   auto& backward = piece.backward;
 
-  if (shard.uses_8_bit() && !(l.fed_by_norm && !shard.is_eager())) forward.push_back(cast_op(Pass::forward, l.rows * l.in));
+  const bool is_dynamic = shard.uses_8_bit() && shard.training.narrow_scaling == NarrowScaling::dynamic;
+  if (is_dynamic) {
+    forward.push_back(scaled_cast_op(Pass::forward, l.rows * l.in, 1));
+    forward.push_back(scaled_cast_op(Pass::forward, l.out * l.in, 1));
+  } else if (shard.uses_8_bit() && !(l.fed_by_norm && !shard.is_eager())) {
+    forward.push_back(cast_op(Pass::forward, l.rows * l.in));
+  }
   if (sequence_parallel && l.split == Split::column)
     forward.push_back(collective_op(op::tp_all_gather, Pass::forward, Collective::all_gather, GroupKind::tp, exchange, true));
   forward.push_back(gemm_op(l.name, Pass::forward, precision, {.m = l.rows, .n = l.out, .k = l.in}));
@@ -39,7 +49,14 @@ LayerPiece linear_piece(const Shard& shard, const Linear& l) {
       forward.push_back(collective_op(op::tp_all_reduce, Pass::forward, Collective::all_reduce, GroupKind::tp, exchange));
   }
 
-  if (shard.uses_8_bit()) backward.push_back(cast_op(Pass::backward_data, l.rows * l.out));
+  if (is_dynamic) {
+    // The output's gradient in both layouts; weight and input are kept in 16 bit and cast again in the layout of their product.
+    backward.push_back(scaled_cast_op(Pass::backward_data, l.rows * l.out, 2));
+    backward.push_back(scaled_cast_op(Pass::backward_data, l.out * l.in, 1));
+    backward.push_back(scaled_cast_op(Pass::backward_weight, l.rows * l.in, 1));
+  } else if (shard.uses_8_bit()) {
+    backward.push_back(cast_op(Pass::backward_data, l.rows * l.out));
+  }
   if (sequence_parallel) {
     // column: the input again, for the weight gradient; row: the output's gradient.
     backward.push_back(collective_op(op::tp_all_gather, Pass::backward_data, Collective::all_gather, GroupKind::tp, exchange, true));

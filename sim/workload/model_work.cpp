@@ -10,10 +10,13 @@
 namespace stepcast {
 namespace {
 
-/// Which blocks recompute: all, or the first `recompute_layers` of every stage, counted through its chunks.
+/// Which blocks recompute: all, every `recompute_interval`-th from the first on, or the first `recompute_layers` of every stage, counted through its chunks.
 std::vector<bool> recomputed_blocks(const TrainingSpec& training, const ParallelLayout& layout, int blocks) {
   std::vector<bool> recomputed(static_cast<std::size_t>(blocks), training.recompute == Recompute::full);
-  if (training.recompute != Recompute::full || training.recompute_layers == 0) return recomputed;
+  if (training.recompute != Recompute::full) return recomputed;
+  for (std::size_t block = 0; block < recomputed.size(); ++block)
+    recomputed[block] = static_cast<std::int64_t>(block) % training.recompute_interval == 0;
+  if (training.recompute_layers == 0) return recomputed;
   for (int stage = 0; stage < layout.pp; ++stage) {
     std::int64_t left = training.recompute_layers;
     for (int chunk = 0; chunk < layout.virtual_stages; ++chunk) {

@@ -12,10 +12,13 @@ TrainingSpec read_training(ObjectReader reader) {
   training.optimizer = reader.one_of<OptimizerKind>("optimizer", OptimizerKind::adam);
   training.recompute = reader.one_of<Recompute>("recompute", Recompute::none);
   training.recompute_layers = reader.integer("recompute_layers", {.fallback = 0, .min = 0, .max = 1 << 20});
+  training.recompute_interval = reader.integer("recompute_interval", {.fallback = 1, .min = 1, .max = 1 << 20});
   training.attention = reader.one_of<AttentionKind>("attention", AttentionKind::flash);
   training.attention_kernel = reader.one_of<AttentionKernel>("attention_kernel", AttentionKernel::best);
   training.fusion = reader.one_of<Fusion>("fusion", Fusion::fused);
   training.fused_loss = reader.boolean("fused_loss", training.fusion != Fusion::eager);
+  training.fused_gradient_accumulation = reader.boolean("fused_gradient_accumulation", training.fusion != Fusion::eager);
+  training.narrow_scaling = reader.one_of<NarrowScaling>("narrow_scaling", NarrowScaling::delayed);
   if (training.attention_kernel != AttentionKernel::best && training.attention == AttentionKind::unfused)
     reader.problem("attention_kernel", "has no effect with attention \"unfused\"", "set attention to \"flash\" or leave it out");
   // 32-bit parameters are their own master copy.
@@ -30,6 +33,14 @@ TrainingSpec read_training(ObjectReader reader) {
   if (training.recompute_layers > 0 && training.recompute != Recompute::full)
     reader.problem("recompute_layers", "has no effect with recompute \"" + std::string(text_of(training.recompute)) + "\"",
                    "set recompute to \"full\" or leave it out");
+  if (training.recompute_interval > 1 && training.recompute != Recompute::full)
+    reader.problem("recompute_interval", "has no effect with recompute \"" + std::string(text_of(training.recompute)) + "\"",
+                   "set recompute to \"full\" or leave it out");
+  if (training.recompute_interval > 1 && training.recompute_layers > 0)
+    reader.problem("recompute_interval", "stands beside recompute_layers, which picks the blocks in another way", "keep one of them");
+  if (training.narrow_scaling != NarrowScaling::delayed && bytes_per_element(training.precision) > 1)
+    reader.problem("narrow_scaling", "has no effect with precision \"" + std::string(text_of(training.precision)) + "\"",
+                   "set precision to \"fp8\" or leave it out");
   if (bytes_per_element(training.gradient_precision) == 1)
     reader.problem("gradient_precision", "is " + std::string(text_of(training.gradient_precision)) + ", expected 16 or 32 bit",
                    "to send fewer bits see compression");

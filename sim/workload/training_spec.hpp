@@ -37,6 +37,15 @@ struct EnumText<Fusion> {
   static constexpr std::array<std::pair<Fusion, std::string_view>, 3> table{{
       {Fusion::eager, "eager"}, {Fusion::fused, "fused"}, {Fusion::compiled, "compiled"}}};
 };
+/// Where the scale of an 8-bit tensor comes from. delayed: the maximum of earlier steps, so that one pass casts (Transformer
+/// Engine's recipe of 2023-2024); dynamic: the tensor's own maximum, found by a pass before the cast, weights cast again in every
+/// pass (torchao's float8 linear).
+enum class NarrowScaling { delayed, dynamic };
+template <>
+struct EnumText<NarrowScaling> {
+  static constexpr std::array<std::pair<NarrowScaling, std::string_view>, 2> table{{
+      {NarrowScaling::delayed, "delayed"}, {NarrowScaling::dynamic, "dynamic"}}};
+};
 
 struct TrainingSpec {
   std::int64_t global_batch = 0;     // samples per step over all ranks
@@ -47,10 +56,15 @@ struct TrainingSpec {
   OptimizerKind optimizer = OptimizerKind::adam;
   Recompute recompute = Recompute::none;
   std::int64_t recompute_layers = 0;  // full recompute of only so many layers per stage; 0 = all
+  std::int64_t recompute_interval = 1;  // full recompute of every n-th block only, counted over the model
   AttentionKind attention = AttentionKind::flash;
   AttentionKernel attention_kernel = AttentionKernel::best;
   Fusion fusion = Fusion::fused;
   bool fused_loss = true;  // cross-entropy in one pass over the logits; Megatron before 2023 ran it as eager fp32 operations
+  /// The weight-gradient product adds to the accumulated gradient in its epilogue (Megatron-LM from 2022 with Apex or
+  /// Transformer Engine); otherwise a kernel of its own adds every micro-batch's gradient.
+  bool fused_gradient_accumulation = true;
+  NarrowScaling narrow_scaling = NarrowScaling::delayed;
   bool master_weights = true;         // fp32 copy of 16-bit parameters kept by the optimizer
   bool gradient_clip = true;
   bool causal_skips_half = true;      // unfused attention computes the full square

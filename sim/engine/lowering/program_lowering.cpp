@@ -5,6 +5,7 @@
 
 #include "sim/core/assert.hpp"
 #include "sim/engine/lowering/work_lowering.hpp"
+#include "sim/timeline/op_names.hpp"
 
 namespace stepcast {
 
@@ -70,6 +71,14 @@ class LaneWriter {
   Program& program_;
 };
 
+bool has_loss(const ParallelLayout& layout, int stage, int chunk) {
+  return stage + 1 == layout.pp && chunk + 1 == layout.virtual_stages;
+}
+/// The first chunk takes the tokens, the last one the labels; tensor-parallel peers get them from one of them.
+bool loads_batch(const ParallelLayout& layout, int stage, int chunk) {
+  return layout.tp > 1 && ((stage == 0 && chunk == 0) || has_loss(layout, stage, chunk));
+}
+
 bool can_be_kept_on_lane(const GraphOp& op, const StageGraph& graph) {
   for (int dependency : op.after)
     if (graph.ops[static_cast<std::size_t>(dependency)].lane == op.lane && dependency > static_cast<int>(&op - graph.ops.data())) return false;
@@ -79,11 +88,17 @@ bool can_be_kept_on_lane(const GraphOp& op, const StageGraph& graph) {
 
 ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node, NameTable& names)
     : scenario_(scenario), node_(node), names_(names), cost_(profile, node.gpu, cost_options(scenario)),
+      overlap_slowdown_comm_(profile.kernels.overlap_slowdown_comm),
       collectives_(profile.collectives, node, scenario.cluster.fabric, scenario.strategy.collective_algorithm) {}
 
 LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& view) const {
   LoweredProgram result;
   Program& program = result.program;
+  struct PassOfBatch {
+    int micro_batch = -1, chunk = 0;
+    bool is_forward = true;
+    bool operator==(const PassOfBatch&) const = default;
+  } current;
   LaneWriter lanes(program);
   WorkLowering works(scenario_, cost_, collectives_, node_, view, names_, program);
   std::vector<std::optional<LoweredWork>> lowered(graph.works.size());
@@ -102,11 +117,16 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
     if (op.kind != GraphOp::Kind::work) {
       if (op.kind != GraphOp::Kind::recv) {
         const GroupShape shape = op.kind == GraphOp::Kind::send ? view.message.at(op.peer_stage) : view.shape[static_cast<std::size_t>(op.group)];
-        const CollectiveTerms terms = collectives_.terms(op.collective, op.buffer, shape);
+        CollectiveTerms terms = collectives_.terms(op.collective, op.buffer, shape);
         if (terms.is_extrapolated) {
           Doubts::Extrapolated& doubt = result.doubts.extrapolated[std::string(text_of(op.collective)) + " over " + std::string(text_of(op.group))];
           doubt.nearest_measured = terms.nearest_measured;
           doubt.seconds += terms.startup.value + terms.intra.value;
+        }
+        // Beside compute a collective shares the device with it; the bytes that count stay what they are.
+        if (op.kind == GraphOp::Kind::collective && (op.lane == Lane::gradient || op.lane == Lane::gather)) {
+          terms.intra = terms.intra * overlap_slowdown_comm_;
+          terms.edge_bytes *= overlap_slowdown_comm_;
         }
         out.index = static_cast<std::uint32_t>(program.transfers.size());
         program.transfers.push_back({terms, op.group, static_cast<double>(op.buffer.value)});
@@ -126,6 +146,14 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
     out.host_waits = scenario_.strategy.p2p_blocks_host && std::any_of(after.begin(), after.end(), [](const Dependency& d) {
                        return d.lane == Lane::recv || d.lane == Lane::send;
                      });
+    if (op.micro_batch >= 0) {
+      const PassOfBatch now{op.micro_batch, op.chunk, op.name == phase::forward};
+      const StrategySpec& strategy = scenario_.strategy;
+      if (now != current && (now.is_forward ? strategy.batch_blocks_host && loads_batch(scenario_.parallel, view.stage, op.chunk)
+                                            : strategy.loss_blocks_host && has_loss(scenario_.parallel, view.stage, op.chunk)))
+        out.host_waits = true;
+      current = now;
+    }
     std::optional<LoweredWork>& work = lowered[static_cast<std::size_t>(op.work)];
     if (!work) work = works.lower(graph.works[static_cast<std::size_t>(op.work)], op.category);
     result.doubts.add(work->doubts, 1);

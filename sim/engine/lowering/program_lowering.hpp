@@ -43,6 +43,7 @@ class ProgramLowering {
   const NodeSpec& node_;
   NameTable& names_;
   CostModel cost_;
+  double overlap_slowdown_comm_;
   CollectiveModel collectives_;
 };
 }  // namespace stepcast

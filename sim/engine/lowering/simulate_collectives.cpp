@@ -36,7 +36,7 @@ std::vector<SweepPoint> simulate_collectives(const Scenario& scenario, const Pro
                         ? message_ring_job(group, terms, sweep.collective, scenario, *topology)
                         : bare_collective_job(group, terms, sweep.collective, size, scenario, *topology);
     const std::unique_ptr<Network> network = make_network(engine);
-    SweepPoint point{size, execute_step(job, *network).step_s, 0, 0};
+    SweepPoint point{size, execute_step(job, *network).step_s, 0, 0, terms.relative_sigma};
     if (point.time_s > 0) point.algbw = static_cast<double>(size.value) / point.time_s;
     point.busbw = point.algbw * bus_factor(sweep.collective, group.shape.ranks);
     points.push_back(point);

@@ -100,6 +100,7 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
       attention_left_ -= hidden;
       exposed = in_node - hidden;
     }
+    result_.doubts.sigma_seconds[op.name] += terms.relative_sigma * exposed;
     builder_.add(op.name, category, Seconds(exposed), cost_.cost(launch_of(op)).host, false);
     return;
   }

@@ -18,6 +18,9 @@ TEST_CASE("a collective profile round-trips through JSON", "[collective]") {
   fit.ll128 = false;
   fit.two_node_tree = true;
   fit.ll_efficiency = 0.25;
+  fit.ll_half_loss = 2e6;
+  fit.small_sigma = 0.5;
+  fit.large_sigma = 0.125;
   profile.fabrics.push_back(fit);
   profile.parameters["in_switch_reduction_min_ranks"] = 5;
 
@@ -33,6 +36,9 @@ TEST_CASE("a collective profile round-trips through JSON", "[collective]") {
   REQUIRE_FALSE(back.fabrics[0].ll128);
   REQUIRE(back.fabrics[0].two_node_tree);
   REQUIRE(back.fabrics[0].ll_efficiency == 0.25);
+  REQUIRE(back.fabrics[0].ll_half_loss == 2e6);
+  REQUIRE(back.fabrics[0].small_sigma == 0.5);
+  REQUIRE(back.fabrics[0].large_sigma == 0.125);
 }
 
 TEST_CASE("curve points that do not rise are a problem at their place", "[collective]") {

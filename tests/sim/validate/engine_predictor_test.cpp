@@ -32,9 +32,11 @@ TEST_CASE("a measured row is forecast within its order of magnitude and inside i
 TEST_CASE("a host that waits for pipeline messages slows a pipeline it bounds and nothing without one", "[validate]") {
   // Small layers: the GPU waits for launches. Running ahead hides that behind the wait for the other stage, waiting does not.
   Json pipeline = scenario_of_vtrain("4,32,1,1024,16,24,1024,1,2,2,1\n"), flat = scenario_of_vtrain("2,32,1,1024,16,24,1024,1,2,1,1\n");
+  // A host that reads every loss cannot run ahead on the last stage either way.
+  pipeline["strategy"]["loss_blocks_host"] = flat["strategy"]["loss_blocks_host"] = false;
   const double waiting = step_of(pipeline), alone = step_of(flat);
   pipeline["strategy"]["p2p_blocks_host"] = flat["strategy"]["p2p_blocks_host"] = false;
-  REQUIRE(waiting > 1.05 * step_of(pipeline));
+  REQUIRE(waiting > 1.03 * step_of(pipeline));
   REQUIRE(alone == step_of(flat));
 }
 

@@ -87,6 +87,47 @@ TEST_CASE("recompute_layers recomputes the first blocks of every stage", "[trans
   REQUIRE(again == 40);
 }
 
+TEST_CASE("recompute_interval recomputes every n-th block of the model", "[transformer]") {
+  const ModelWork work = model_work(preset("gpt3-175b"), training(R"({"global_batch": 8, "sequence_length": 2048, "recompute": "full", "recompute_interval": 3})"),
+                                    layout(R"({"pp": 8})"));
+  for (std::size_t block = 0; block < work.blocks.size(); ++block)
+    REQUIRE(!work.kinds[static_cast<std::size_t>(work.blocks[block])].recompute.empty() == (block % 3 == 0));
+}
+
+namespace {
+/// Bytes that ops of one name read and write.
+std::int64_t streamed(const std::vector<Op>& ops, std::string_view name) {
+  std::int64_t bytes = 0;
+  for (const Op& op : ops)
+    if (const auto* shape = std::get_if<StreamShape>(&op.shape); shape != nullptr && op.name == name) bytes += shape->read.value + shape->written.value;
+  return bytes;
+}
+}  // namespace
+
+TEST_CASE("unfused gradient accumulation passes over every weight once per micro-batch", "[transformer]") {
+  const ModelSpec model = preset("gpt3-175b");
+  const auto backward = [&](const char* fused) {
+    const std::string text = std::string(R"({"global_batch": 8, "sequence_length": 2048, "gradient_precision": "fp32", "fused_gradient_accumulation": )") + fused + "}";
+    return kind(model_work(model, training(text.c_str()), layout("{}")), "block").backward;
+  };
+  REQUIRE(streamed(backward("true"), "grad_accumulate") == 0);
+  // 12 h^2 weights: 2 bytes of gradient and 4 of the sum are read, 4 written.
+  REQUIRE(streamed(backward("false"), "grad_accumulate") == std::int64_t{12} * 12288 * 12288 * 10);
+}
+
+TEST_CASE("dynamic 8-bit scales cast weights too and pass over each tensor twice", "[transformer]") {
+  const ModelSpec model = preset("gpt3-175b");
+  const auto forward = [&](const char* scaling) {
+    const std::string text = std::string(R"({"global_batch": 8, "sequence_length": 2048, "precision": "fp8", "narrow_scaling": ")") + scaling + "\"}";
+    return kind(model_work(model, training(text.c_str()), layout("{}")), "block").forward;
+  };
+  // Inputs of the four products: h, h, h and 4h wide; weights 12 h^2. Maximum and cast read 2 bytes each, one is written.
+  const std::int64_t h = 12288, inputs = 7 * 2048 * h, weights = 12 * h * h;
+  REQUIRE(streamed(forward("dynamic"), "cast") == 5 * (inputs + weights));
+  // Delayed scales: inputs that no norm feeds (h and 4h) are read once and written in two layouts.
+  REQUIRE(streamed(forward("delayed"), "cast") == 4 * 5 * 2048 * h);
+}
+
 TEST_CASE("activations of a block are those of Korthikanti 2022", "[memory]") {
   const ModelSpec model = preset("gpt3-175b");
   const double s = 2048, h = 12288, a = 96;

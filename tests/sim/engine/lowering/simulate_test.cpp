@@ -1,3 +1,4 @@
+#include <cmath>
 #include <numeric>
 
 #include "tests/sim/engine/lowering/small_cluster.hpp"
@@ -91,6 +92,56 @@ TEST_CASE("a host that does not wait at the step's end hides its first launches"
   const Forecast ahead = forecast(scenario);
   REQUIRE(ahead.outcome.step_s < waiting.outcome.step_s);
   REQUIRE(ahead.host_bound_share < waiting.host_bound_share);
+}
+
+TEST_CASE("a host that waits at batches or losses loses what a long backward gained", "[simulate]") {
+  // Between a host that never bounds and one that always does lies one that bounds the forward only.
+  bool batch_matters = false, loss_matters = false;
+  for (const double scale : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) {
+    Scenario scenario = plain(1, 8, 1);
+    scenario.strategy.host_scale = scale;
+    const double free = forecast(scenario).outcome.step_s;
+    scenario.strategy.batch_blocks_host = true;
+    const double at_batches = forecast(scenario).outcome.step_s;
+    scenario.strategy.batch_blocks_host = false;
+    scenario.strategy.loss_blocks_host = true;
+    const double at_losses = forecast(scenario).outcome.step_s;
+    REQUIRE(at_batches >= free * (1 - 1e-12));
+    REQUIRE(at_losses >= free * (1 - 1e-12));
+    batch_matters = batch_matters || at_batches > 1.001 * free;
+    loss_matters = loss_matters || at_losses > 1.001 * free;
+
+    // Without tensor-parallel peers nothing is broadcast.
+    Scenario alone = plain(1, 1, 1);
+    alone.strategy.host_scale = scale;
+    const double alone_free = forecast(alone).outcome.step_s;
+    alone.strategy.batch_blocks_host = true;
+    REQUIRE(forecast(alone).outcome.step_s == alone_free);
+  }
+  REQUIRE(batch_matters);
+  REQUIRE(loss_matters);
+}
+
+TEST_CASE("the profile's slowdown of overlapped collectives lengthens a communication-bound step and adds no bytes", "[simulate]") {
+  Scenario scenario = plain();
+  scenario.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(0.2e9);
+  Profile profile = small_profile();
+  const Forecast before = simulate(scenario, profile, SimulateOptions{EngineKind::native, {}});
+  profile.kernels.overlap_slowdown_comm = 2;
+  const Forecast after = simulate(scenario, profile, SimulateOptions{EngineKind::native, {}});
+  REQUIRE(after.outcome.step_s > 1.3 * before.outcome.step_s);
+  REQUIRE(after.outcome.payload_bytes == before.outcome.payload_bytes);
+}
+
+TEST_CASE("the interval of a step holds what its framework leaves unexplained", "[simulate]") {
+  const Scenario scenario = plain();
+  Profile profile = small_profile();
+  profile.kernels.host[scenario.strategy.framework].step_sigma = 0;
+  const double without = simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).relative_sigma;
+  profile.kernels.host[scenario.strategy.framework].step_sigma = 0.3;
+  const double with = simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).relative_sigma;
+  REQUIRE(without >= 0.01);  // runs differ
+  REQUIRE(with == Approx(std::hypot(without, 0.3)).epsilon(1e-9));
 }
 
 TEST_CASE("a communication-bound step feels oversubscription and random placement", "[simulate]") {
