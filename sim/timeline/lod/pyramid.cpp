@@ -7,9 +7,10 @@
 
 namespace stepcast::trace {
 namespace {
-/// Cells of a row level's finest bins for each slice: a level costs twice that with its halvings, at two bytes a cell, and four to five
-/// levels reach the budget. 0.25 gives about 4 bytes a slice at 10 M slices in 8192 rows.
-constexpr double kCellsPerSlice = 0.25;
+/// Cells of a row level's finest bins for each slice: a level costs twice that with its halvings, at two bytes a cell, and four to six
+/// levels reach the budget. At 10 M slices in 8192 lanes of 2048 ranks 0.18 gives 2.9 bytes a slice for the lanes and 2.1 for the ranks' states,
+/// 23 with the store (0.25 gave 26.6, measured), and 2048 bins where the whole trace is seen at once.
+constexpr double kCellsPerSlice = 0.18;
 constexpr std::size_t kLeastBins = 64;
 /// Wider than any screen; with fewer rows than slices allow, the finest rows may have more.
 constexpr std::size_t kWideBins = 4096, kMostBins = 65536;

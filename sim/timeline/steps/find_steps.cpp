@@ -70,14 +70,13 @@ std::vector<Mark> optimizer_marks(const TraceStore& trace) {
     const RankInfo& info = trace.ranks()[rank];
     std::vector<Nanoseconds> borders;
     Nanoseconds first = trace.end(), last = trace.begin();
-    bool was_optimizer = false;
+    bool ends_with_optimizer = false;
     for (TrackId t = info.first_track; t < info.first_track + info.tracks; ++t) {
       const TrackInfo& track = trace.tracks()[t];
       if (track.kind != TrackKind::device_stream || track.lanes == 0) continue;
-      bool has_optimizer = false;
+      bool has_optimizer = false, was_optimizer = false;
       std::vector<Nanoseconds> mine;
       const LaneInfo& l = trace.lanes()[track.first_lane];
-      was_optimizer = false;
       for (SliceId s = l.first; s < l.first + l.count; ++s) {
         const SliceCategory category = trace.category(s);
         if (category == SliceCategory::optimizer) {
@@ -88,14 +87,14 @@ std::vector<Mark> optimizer_marks(const TraceStore& trace) {
         }
       }
       first = std::min(first, trace.start(l.first)), last = std::max(last, trace.end(l.first + l.count - 1));
-      if (has_optimizer && mine.size() > borders.size()) borders = std::move(mine);
+      if (has_optimizer && mine.size() > borders.size()) borders = std::move(mine), ends_with_optimizer = was_optimizer;
     }
     if (borders.empty()) continue;
     // The tail behind the last optimizer is a step of its own only where an optimizer ends it.
     Nanoseconds begin = first;
     std::int64_t number = 0;
     for (const Nanoseconds border : borders) marks.push_back({rank, number++, begin, border}), begin = border;
-    if (was_optimizer) marks.push_back({rank, number++, begin, last});
+    if (ends_with_optimizer) marks.push_back({rank, number++, begin, last});
     if (steps != 0 && steps != static_cast<std::size_t>(number)) return {};  // ranks disagree: optimizers do not mark steps here
     steps = static_cast<std::size_t>(number);
   }

@@ -1,11 +1,22 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "sim/core/result.hpp"
+#include "sim/io/files.hpp"
+#include "sim/timeline/cache/cache.hpp"
+#include "sim/timeline/lod/lod.hpp"
+#include "sim/timeline/match/match.hpp"
 #include "sim/timeline/read/open_trace.hpp"
 #include "sim/timeline/read/slice_args.hpp"
+#include "sim/timeline/stats/critical_path.hpp"
+#include "sim/timeline/stats/op_statistics.hpp"
+#include "sim/timeline/stats/ranks.hpp"
 #include "tests/bench/viewer/cpu_cost.hpp"
 #include "tests/bench/viewer/synthetic.hpp"
 
@@ -36,16 +47,137 @@ int open_files(const std::vector<std::string>& paths) {
     if (const auto args = read_slice_args(*result.trace, static_cast<SliceId>(result.trace->slices() / 2))) fmt::print("  middle slice: {}\n", args->raw);
   return 0;
 }
+
+/// Median and 95th percentile of the CPU milliseconds of `frames` frames at one zoom, panned over the trace.
+void frames(const LodPyramid& pyramid, const TraceStore& trace, const char* what, double time_share, double rows, int frames) {
+  constexpr int kWidth = 1920, kHeight = 1080;
+  static std::vector<LodCell> cells(static_cast<std::size_t>(kWidth) * kHeight);
+  static std::vector<std::uint32_t> image(cells.size());
+  std::array<Rgb, kSliceCategories> palette{};
+  for (std::size_t i = 0; i < palette.size(); ++i) palette[i] = {static_cast<std::uint8_t>(i * 16), static_cast<std::uint8_t>(255 - i * 16), 128};
+  static const auto colours = cell_colours(palette, {20, 20, 24});
+  std::vector<double> cost;
+  CpuMeter meter;
+  int exact = 0;
+  const auto length = static_cast<double>(trace.end() - trace.begin());
+  for (int i = 0; i < frames; ++i) {
+    LodQuery q;
+    const double pan = frames > 1 ? static_cast<double>(i) / (frames - 1) : 0;
+    q.begin = trace.begin() + static_cast<Nanoseconds>(length * (1 - time_share) * pan);
+    q.end = q.begin + static_cast<Nanoseconds>(length * time_share);
+    q.rows = std::min(rows, static_cast<double>(pyramid.rows()));
+    q.first_row = (static_cast<double>(pyramid.rows()) - q.rows) * pan;
+    q.width = kWidth, q.height = kHeight;
+    meter.start();
+    exact += pyramid.query(q, cells);
+    for (std::size_t p = 0; p < cells.size(); ++p) image[p] = colours[cells[p]];
+    cost.push_back(meter.stop().cpu * 1e3);
+  }
+  std::sort(cost.begin(), cost.end());
+  fmt::print("frame {:<36} median {:6.2f} ms CPU, p95 {:6.2f}, {} of {} exact\n", what, cost[cost.size() / 2], cost[cost.size() * 95 / 100], exact, frames);
+}
+
+void measure_shape(std::int64_t slices, int tracks) {
+  fmt::print("-- {} slices in {} tracks\n", slices, tracks);
+  CpuMeter meter;
+  meter.start();
+  const TracePtr trace = synthetic_trace({slices, tracks, 1});
+  print("make and sort", meter.stop(), fmt::format("peak {:.0f} MiB", peak_MiB()));
+  const auto a_slice = [&](std::size_t bytes) { return static_cast<double>(bytes) / static_cast<double>(trace->slices()); };
+  meter.start();
+  const LodPyramid lanes(trace, lane_rows(*trace));
+  print("pyramid of lanes", meter.stop(), fmt::format("{:.2f} bytes a slice", a_slice(lanes.memory())));
+  meter.start();
+  const LodPyramid states(trace, state_rows(*trace));
+  print("pyramid of rank states", meter.stop(), fmt::format("{:.2f} bytes a slice", a_slice(states.memory())));
+  fmt::print("bytes a slice: store {:.2f}, with lane pyramid {:.2f}\n", a_slice(trace->memory()), a_slice(trace->memory() + lanes.memory()));
+  const auto all = static_cast<double>(lanes.rows());
+  frames(lanes, *trace, "all time, all rows", 1, all, 40);
+  frames(lanes, *trace, "10 % of time, all rows", 0.1, all, 40);
+  frames(lanes, *trace, "1 % of time, all rows", 0.01, all, 40);
+  frames(lanes, *trace, "0.1 % of time, all rows", 0.001, all, 40);
+  frames(lanes, *trace, "all time, 1 px rows", 1, 1080, 40);
+  frames(lanes, *trace, "10 % of time, 1 px rows", 0.1, 1080, 40);
+  frames(lanes, *trace, "all time, 4 px rows", 1, 270, 40);
+  frames(lanes, *trace, "10 % of time, 4 px rows", 0.1, 270, 40);
+  frames(lanes, *trace, "all time, 18 px rows", 1, 60, 40);
+  frames(lanes, *trace, "1 % of time, 18 px rows", 0.01, 60, 40);
+  frames(lanes, *trace, "0.1 % of time, 18 px rows", 0.001, 60, 40);
+  frames(states, *trace, "rank states, all", 1, static_cast<double>(states.rows()), 40);
+  frames(states, *trace, "rank states, 1 % of time, 18 px", 0.01, 60, 40);
+
+  const Area area = Area::all(*trace);
+  const Area half{trace->begin() + (trace->end() - trace->begin()) / 4, trace->begin() + (trace->end() - trace->begin()) / 4 * 3, {}};
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    meter.start();
+    const Pivot by_op = pivot(*trace, area, GroupBy::op);
+    print("aggregate by op", meter.stop(), fmt::format("{} rows", by_op.rows.size()));
+  }
+  meter.start();
+  pivot(*trace, half, GroupBy::category, GroupBy::rank);
+  print("aggregate by category and rank", meter.stop());
+  meter.start();
+  const AreaIndex index(trace);
+  print("area index: build", meter.stop(), fmt::format("{:.2f} bytes a slice", a_slice(index.memory())));
+  meter.start();
+  index.by_category(half);
+  print("area index: half of the time", meter.stop());
+  for (const char* text : {"name ~ \"layer_7\"", "all_reduce and dur > 60us", "rank in 0..63 and dur > 1us", "layer_1 or (dur < 40us and stream = gather)"}) {
+    const Filter filter = std::get<Filter>(Filter::parse(text));
+    meter.start();
+    const BoundFilter bound(filter, trace);
+    const auto hits = bound.find();
+    print(text, meter.stop(), fmt::format("{} hits", hits.total));
+  }
+  meter.start();
+  const auto table = op_statistics(*trace, area);
+  print("op statistics with percentiles", meter.stop(), fmt::format("{} ops", table.size()));
+  meter.start();
+  const Steps steps = find_steps(*trace);
+  print("find steps", meter.stop(), fmt::format("{} by {}", steps.numbers.size(), steps.how));
+  meter.start();
+  const auto runs = collective_runs(*trace);
+  print("match collectives", meter.stop(), fmt::format("{} runs", runs.size()));
+  meter.start();
+  const auto ranks = rank_statistics(*trace, area, steps, runs);
+  print("rank statistics", meter.stop(), fmt::format("slowest {}", trace->ranks()[ranks_by_slowness(ranks).front()].label));
+  meter.start();
+  const CriticalPath path = critical_path(*trace, runs, trace->begin(), trace->end());
+  print("critical path", meter.stop(), fmt::format("{} segments", path.segments.size()));
+
+  const TracePtr other = synthetic_trace({slices, tracks, 1.1});
+  const Steps other_steps = find_steps(*other);
+  meter.start();
+  const Match match = match_traces(*trace, steps, *other, other_steps);
+  print("compare: join", meter.stop(), fmt::format("{} pairs", match.pairs));
+  meter.start();
+  accuracy(*trace, steps, *other, other_steps, match);
+  print("compare: signed errors", meter.stop());
+
+  const std::string source = fmt::format("/tmp/viewer_bench_{}.source", getpid()), cache = source + ".cache";
+  write_file(source, "stands for the trace");
+  meter.start();
+  const bool is_written = write_cache(cache, {source}, *trace, {});
+  print("cache: write", meter.stop(), is_written ? "" : "FAILED");
+  meter.start();
+  const auto reopened = read_cache(cache, {source});
+  print("cache: reopen", meter.stop(), reopened && reopened->trace->slices() == trace->slices() ? "whole file checked" : "FAILED");
+  std::filesystem::remove(cache);
+  std::filesystem::remove(source);
+  fmt::print("peak {:.0f} MiB\n", peak_MiB());
+}
 }  // namespace
 
 int main(int count, char** values) {
   const std::vector<std::string> words(values + 1, values + count);
   try {
     if (!words.empty() && words[0] == "open") return open_files({words.begin() + 1, words.end()});
+    if (words.size() == 3 && words[0] == "shape") return measure_shape(std::stoll(words[1]), std::stoi(words[2])), 0;
     if (words.size() == 3 && words[0] == "write") return write_synthetic_json(words[1], std::stoll(words[2])), 0;
   } catch (const InputError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;
   }
+  fmt::print(stderr, "viewer_bench open FILE... | shape SLICES TRACKS | write FILE EVENTS\n");
   return 2;
 }
