@@ -141,6 +141,7 @@ std::optional<CachedTrace> read_cache(const std::string& path, const std::vector
   const auto section = [&](Section s) { return std::span<const char>(base + header.places[s].at, header.places[s].size); };
   if (std::string_view(section(sources_).data(), section(sources_).size()) != stamps) return std::nullopt;
   Checksum sum;
+  sum.add({reinterpret_cast<const char*>(&header.places), sizeof header.places});
   sum.add({base + sizeof header, map->size - sizeof header});
   if (sum.value() != header.checksum) return std::nullopt;
 
@@ -197,6 +198,7 @@ bool write_cache(const std::string& path, const std::vector<std::string>& source
       for (std::size_t s = 0; s < kSections; ++s)
         if (!sections[s].empty()) std::memcpy(base + header.places[s].at, sections[s].data(), sections[s].size());
       Checksum sum;
+      sum.add({reinterpret_cast<const char*>(&header.places), sizeof header.places});
       sum.add({base + sizeof header, at - sizeof header});
       header.checksum = sum.value();
       std::memcpy(base, &header, sizeof header);

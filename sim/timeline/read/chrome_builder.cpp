@@ -18,6 +18,9 @@ namespace stepcast::trace {
 using chrome_json::RawEvent;
 using chrome_json::value_of;
 namespace {
+/// Nanoseconds an event may lie at: years 1954 to 2052 as Unix time, with room below 2^63 for a length of 15 years, a time base and the
+/// offset between two clocks, so that no sum of them overflows.
+constexpr Nanoseconds kEarliest = -500'000'000'000'000'000, kLatest = 2'600'000'000'000'000'000, kLongest = 500'000'000'000'000'000;
 std::string plain(std::string_view raw) { return chrome_json::unescaped(raw); }
 /// A number, also where the writer put it in quotes.
 bool number_of(std::string_view text, double& out) {
@@ -107,6 +110,7 @@ void ChromeBuilder::take(const RawEvent& event) {
   ++report_.events_by_phase[letter < 128 ? letter : '?'];
   if (event.phase == 'M') return take_metadata(event);
   if (!event.has_start) return lose("event_without_time", "events without a readable ts stand nowhere in time", event.offset);
+  if (event.start < kEarliest || event.start > kLatest) return lose("time_out_of_range", "events decades away from now carry a damaged ts", event.offset);
   switch (event.phase) {
     case 'X': return take_complete(event);
     case 'B':
@@ -139,6 +143,10 @@ void ChromeBuilder::take_complete(const RawEvent& event) {
     duration = 0;
   } else if (duration < 0) {
     note("duration_negative", Severity::warning, "slices that end before they start are shown without length: the profiler's clock jumped", event.offset);
+    duration = 0;
+  }
+  if (duration > kLongest) {
+    note("duration_out_of_range", Severity::warning, "slices of more than 15 years are shown without length: their dur is damaged", event.offset);
     duration = 0;
   }
   const OpId op = op_of(event.name, event.category, event.args);
@@ -177,7 +185,7 @@ void ChromeBuilder::note_collective(const RawEvent& event, bool has_identity_arg
     const auto collective = collective_named_in(event.name, &is_known);
     key = collective ? std::string(text_of(*collective)) : std::string(event.name.substr(0, 200));
   }
-  marks_.push_back({mark_keys_.id_of(key), event.start, event.start + std::max<Nanoseconds>(0, event.has_duration ? event.duration : 0)});
+  marks_.push_back({mark_keys_.id_of(key), event.start, event.start + std::clamp<Nanoseconds>(event.has_duration ? event.duration : 0, 0, kLongest)});
 }
 
 void ChromeBuilder::take_instant(const RawEvent& event) {
@@ -324,6 +332,11 @@ void ChromeBuilder::finish(int fallback_rank) {
                           fmt::format("{} @ byte {}", path_, place));
   report_.anomalies.add("arrow_incomplete", Severity::info, "", "", flows.without_start + flows.without_finish - static_cast<std::int64_t>(flows.places.size()));
   name_tracks(fallback_rank);
+  for (Nanoseconds& base : bases_) {
+    if (base <= kLatest + kLongest - std::max<Nanoseconds>(0, last)) continue;
+    base = 0;
+    report_.anomalies.add("time_base_ignored", Severity::warning, "baseTimeNanoseconds and the events' own times together lie decades away from now: one of them is damaged", path_);
+  }
   for (std::uint32_t source = 0; source < bases_.size(); ++source) builder_.source(source).time_base = bases_[source];
   builder_.shift_sources(bases_);
   for (CollectiveMark& mark : marks_) mark.start += bases_[0], mark.end += bases_[0];
