@@ -138,7 +138,7 @@ TEST_CASE("one figure of a preset's GPU can be changed", "[scenario]") {
 
 TEST_CASE("without a pipeline every schedule is plain accumulation", "[scenario]") {
   for (const char* schedule : {"gpipe", "zero-bubble", "interleaved"}) {
-    const Scenario s = loaded("{" + kTiny + R"(, "parallel": {"schedule": ")" + schedule + ""}}");
+    const Scenario s = loaded("{" + kTiny + R"(, "parallel": {"schedule": ")" + schedule + "\"}}");
     CHECK(s.parallel.schedule == ScheduleKind::one_f_one_b);
     CHECK(std::count(s.unused.begin(), s.unused.end(), "/parallel/schedule has no effect: pp is 1") == 1);
   }
