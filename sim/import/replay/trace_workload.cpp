@@ -142,7 +142,8 @@ class RankBuilder {
       o.kind = d.kind, o.lane = lane_of(d.lane), o.step = d.step;
       o.name = w_.names.id_of(d.kind == WorkKind::marker ? (d.step < 0 ? "end" : fmt::format("step {}", w_.steps[static_cast<std::size_t>(d.step)].number))
                                                          : trace_.names.text_of(d.name));
-      const bool is_device = trace_.tracks[d.lane].is_device;
+      // A step mark has no event; it lies on a device track where a trace has no host thread.
+      const bool is_device = d.event != kNone && trace_.tracks[d.lane].is_device;
       const auto before = free_at.find(d.lane);
       Nanoseconds ready = before == free_at.end() ? zero_ : before->second;
       const auto wait_for = [&](std::uint32_t op, Nanoseconds at) {

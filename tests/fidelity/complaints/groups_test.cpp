@@ -43,7 +43,8 @@ TEST_CASE("a tensor group of 24 over three nodes is explained", "[complaints][fi
     if (span.category == Category::exposed_tp) times.push_back(span.end - span.start);
   REQUIRE(times.size() >= 32);
   std::sort(times.begin(), times.end());
-  CHECK(times[times.size() / 4] == times[times.size() / 2]);
+  // Both ends are rounded to whole nanoseconds.
+  CHECK(times[times.size() / 2] - times[times.size() / 4] <= 1);
 }
 
 TEST_CASE("sub-groups over different paths run together", "[complaints][fidelity]") {  // astra-sim#339
