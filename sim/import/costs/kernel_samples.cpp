@@ -60,7 +60,8 @@ std::vector<KernelSample> kernel_samples(std::span<const RankTrace> traces, Anom
       Call& call = calls[{at, is_split ? (is_weight ? 2 : is_data ? 1 : 3) : 0}];
       const double seconds = seconds_from_ns(e.duration).value;
       call.seconds += seconds;
-      if (seconds > call.longest) call.longest = seconds, call.kernel = e.name;
+      // Kernels of no recorded duration exist; the first names the call until a longer one comes.
+      if (call.kernel == kNone || seconds > call.longest) call.longest = seconds, call.kernel = e.name;
       call.is_disturbed = call.is_disturbed || overlaps(communication, e.start, e.end());
     }
     for (const auto& [place, call] : calls) {
