@@ -178,6 +178,7 @@ void MainWindow::build_bars() {
   statusBar()->addPermanentWidget(legend_);
   hover_ = new QLabel(this);
   frame_ = new QLabel(this);
+  frame_->setMinimumWidth(frame_->fontMetrics().horizontalAdvance("0000.0 ms") + 4);  // as its text grows, nothing moves or is cut
   progress_ = new QProgressBar(this);
   progress_->setMaximumWidth(340);
   progress_->setMinimumWidth(240);

@@ -73,6 +73,7 @@ ChartFrame chart_frame(const ChartData& chart, const QRectF& rect, const QPaintD
     for (const double tick : axis_ticks(f.y_low, f.y_high, 6, f.y_log, chart.y.unit)) left = std::max(left, metrics.horizontalAdvance(axis_text(tick, chart.y.unit)));
   left += kMargin + 8 + (chart.y.title.isEmpty() ? 0 : line + 4);
   double top = kMargin + (chart.title.isEmpty() ? 4 : line * 1.5);
+  if (chart.kind == ChartKind::waterfall) top += line * 0.7;  // the first total is as high as the chart: its value stands clear of the title
   if (has_legend(chart)) top += static_cast<double>(legend_rows(chart, rect.width() - left - kMargin, metrics).size()) * (line + 4) + 2;
   double right = kMargin + 12;
   double bottom = kMargin + line + 6 + (chart.x.title.isEmpty() ? 0 : line + 2) + (chart.note.isEmpty() ? 0 : line);

@@ -16,7 +16,7 @@ QString header_text(const TimelineScene& scene, const TimelineRow& row) {
   switch (row.kind) {
     case RowKind::node: {
       const trace::NodeInfo& node = store.nodes()[row.id];
-      return QString::fromStdString(node.label) + QString("  (%1 ranks)").arg(node.ranks);
+      return QString::fromStdString(node.label) + QString("  (%1 %2)").arg(node.ranks).arg(node.ranks == 1 ? "rank" : "ranks");
     }
     case RowKind::rank: {
       QString text = QString::fromStdString(store.ranks()[row.id].label);
