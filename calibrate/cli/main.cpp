@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "calibrate/cli/measure_command.hpp"
 #include "calibrate/tables/collective_tables.hpp"
 #include "calibrate/tables/fit_profile.hpp"
 #include "sim/io/files.hpp"
@@ -46,9 +47,13 @@ int main(int argc, char** argv) {
   fit->add_option("--data", data, "folder with kernels/, collectives/ and measured/")->required();
   fit->add_option("-o,--output", out, "folder for <gpu>.profile.json (default: the current one)");
   fit->add_option("--gpu", gpus, "only this profile; may be given several times (default: all)");
+  int exit_code = 0;
+  fit->callback([&] { exit_code = fit_tables(data, out, gpus); });
+  stepcast::calibrate::add_probe_command(app, exit_code);
+  stepcast::calibrate::add_measure_command(app, {argv, argv + argc}, exit_code);
   try {
     app.parse(argc, argv);
-    return fit_tables(data, out, gpus);
+    return exit_code;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const InputError& error) {

@@ -70,6 +70,7 @@ int parse_and_run(const std::vector<std::string>& arguments) {
   add_check_command(app, exit_code);
   add_list_command(app, exit_code);
   add_compare_command(app, exit_code);
+  add_calibrate_command(app, exit_code);
   add_validate_command(app, exit_code);
   add_import_command(app, exit_code);
   add_replay_command(app, exit_code);

@@ -10,4 +10,5 @@ void add_stragglers_command(CLI::App& app, int& exit_code);  // stragglers, fit-
 void add_check_command(CLI::App& app, int& exit_code);
 void add_list_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
+void add_calibrate_command(CLI::App& app, int& exit_code);
 }  // namespace stepcast

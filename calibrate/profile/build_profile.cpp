@@ -1,0 +1,314 @@
+#include "calibrate/profile/build_profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "sim/core/robust_stats.hpp"
+#include "sim/cost/roofline.hpp"
+#include "sim/cost/utilisation_lookup.hpp"
+
+namespace stepcast::calibrate {
+namespace {
+/// A key of the journal read back; false where it is of another kind.
+struct GemmEntry { GemmShape shape; std::string direction; double seconds; };
+struct AttentionEntry { AttentionShape shape; double seconds; };
+struct StreamEntry { std::string kind, direction; double bytes, seconds; };
+
+std::vector<GemmEntry> gemms(const std::vector<Entry>& entries) {
+  std::vector<GemmEntry> found;
+  for (const Entry& entry : entries) {
+    long m = 0, n = 0, k = 0, b = 0;
+    char precision[16] = "", direction[32] = "";
+    if (std::sscanf(entry.key.c_str(), "sweep/gemm/%15[^/]/m%ld/n%ld/k%ld/b%ld/%31s", precision, &m, &n, &k, &b, direction) != 6) continue;
+    found.push_back({{.m = m, .n = n, .k = k, .batch = b}, direction, entry.summary.median_s});
+  }
+  return found;
+}
+std::vector<AttentionEntry> attentions(const std::vector<Entry>& entries) {
+  std::vector<AttentionEntry> found;
+  for (const Entry& entry : entries) {
+    char kind[16] = "", precision[16] = "", mask[16] = "";
+    AttentionShape s;
+    long b = 0, h = 0, kv = 0, q = 0, k = 0, d = 0, v = 0;
+    if (std::sscanf(entry.key.c_str(), "sweep/attention_%15[^/]/%15[^/]/b%ld/h%ld/kv%ld/q%ld/k%ld/d%ld/v%ld/%15s", kind, precision, &b, &h, &kv,
+                    &q, &k, &d, &v, mask) != 10)
+      continue;
+    s = {.batch = b, .heads = h, .kv_heads = kv, .query_length = q, .key_length = k, .head_dim_qk = d, .head_dim_v = v,
+         .causal = std::string(mask) == "causal", .is_backward = std::string(kind) == "backward"};
+    found.push_back({s, entry.summary.median_s});
+  }
+  return found;
+}
+std::vector<StreamEntry> streams(const std::vector<Entry>& entries) {
+  std::vector<StreamEntry> found;
+  for (const Entry& entry : entries) {
+    char kind[32] = "", precision[16] = "", direction[32] = "";
+    double read = 0, written = 0;
+    if (std::sscanf(entry.key.c_str(), "sweep/%31[^/]/%15[^/]/r%lf/w%lf/%31s", kind, precision, &read, &written, direction) != 5) continue;
+    found.push_back({kind, direction, read + written, entry.summary.median_s});
+  }
+  return found;
+}
+const Entry* find(const std::vector<Entry>& entries, const std::string& key) {
+  for (const Entry& entry : entries)
+    if (entry.key == key) return &entry;
+  return nullptr;
+}
+double value_of(const std::vector<Entry>& entries, const std::string& key, double fallback) {
+  const Entry* entry = find(entries, key);
+  return entry == nullptr ? fallback : entry->summary.median_s;
+}
+float log2f_of(double x) { return static_cast<float>(std::log2(x)); }
+
+/// Mean |error| when each point is read from the others.
+double hold_out_error(const KernelFamily& family) {
+  if (family.points.size() < 4) return 0.2;
+  double sum = 0;
+  for (std::size_t left_out = 0; left_out < family.points.size(); ++left_out) {
+    KernelFamily rest = family;
+    rest.points.erase(rest.points.begin() + static_cast<std::ptrdiff_t>(left_out));
+    Features at{};
+    for (std::size_t f = 0; f < family.feature_names.size(); ++f) at[f] = std::exp2(static_cast<double>(family.points[left_out].features[f]));
+    const double predicted = UtilisationLookup(rest).at(at).value;
+    sum += std::abs(static_cast<double>(family.points[left_out].utilisation) / predicted - 1);
+  }
+  return sum / static_cast<double>(family.points.size());
+}
+
+/// Ratios against an amount, one point per octave: the median of what fell there.
+FactorCurve factor_curve(std::string name, std::string feature, const std::vector<std::pair<double, double>>& ratios, std::string source) {
+  FactorCurve curve{std::move(name), std::move(feature), {}, std::move(source)};
+  std::map<int, std::pair<std::vector<double>, std::vector<double>>> octaves;
+  for (const auto& [x, ratio] : ratios) {
+    auto& [xs, ys] = octaves[static_cast<int>(std::floor(std::log2(x)))];
+    xs.push_back(std::log(x));
+    ys.push_back(ratio);
+  }
+  for (const auto& [octave, pair] : octaves) curve.points.emplace_back(std::exp(mean(pair.first)), median(pair.second));
+  return curve;
+}
+
+class Builder {
+ public:
+  Builder(const std::vector<Entry>& entries, const MeasuredOn& on) : entries_(entries), on_(on) {
+    source_ = fmt::format("measured on {} ({}), backend {}, {} rank{}, {}", on.device.name, on.device.architecture, on.backend, on.ranks,
+                          on.ranks == 1 ? "" : "s", on.conditions);
+  }
+
+  Profile build() {
+    profile_.name = on_.profile_name;
+    profile_.description = on_.device.name + ", calibrated by stepcast";
+    profile_.sources.push_back(source_);
+    for (const auto& [library, version] : on_.device.versions) profile_.sources.push_back(library + ": " + version);
+    set_device();
+    add_gemm();
+    add_attention();
+    add_bandwidth();
+    add_host();
+    add_overlap();
+    add_measured();
+    add_collectives();
+    return std::move(profile_);
+  }
+
+ private:
+  void missing(const std::string& part) { profile_.datasheet_only.push_back(part + ": not measured in this calibration"); }
+
+  void set_device() {
+    GpuSpec& gpu = profile_.gpu;
+    gpu.name = on_.profile_name;
+    gpu.memory = on_.device.memory;
+    gpu.compute_units = on_.device.compute_units;
+    for (std::size_t p = 0; p < gpu.peak_flops.size(); ++p) gpu.peak_flops[p] = on_.device.peak_flops[p];
+    gpu.memory_bandwidth = BytesPerSecond(on_.device.memory_bandwidth);
+    double flops = 0, bandwidth = 0, largest = 0;
+    // The step's own ops count as well: a calibration of a step alone has no sweeps.
+    std::vector<Entry> both = entries_;
+    for (const Entry& entry : entries_) {
+      if (entry.key.starts_with("gemm/")) both.push_back({"sweep/" + entry.key + "/forward", entry.summary});
+      if (entry.key.ends_with("/forward")) both.push_back({"sweep/" + entry.key, entry.summary});
+    }
+    for (const GemmEntry& g : gemms(both)) flops = std::max(flops, gemm_amounts(g.shape, Precision::fp32).flops.value / g.seconds);
+    for (const StreamEntry& s : streams(both)) largest = std::max(largest, s.bytes);
+    // Of the larger sizes only: smaller ones live in caches.
+    for (const StreamEntry& s : streams(both))
+      if (s.bytes > largest / 8) bandwidth = std::max(bandwidth, s.bytes / s.seconds);
+    double& fp32 = gpu.peak_flops[static_cast<std::size_t>(Precision::fp32)];
+    if (fp32 <= 0) {
+      fp32 = flops > 0 ? flops : 1e9;
+      if (flops > 0) profile_.sources.push_back("peak_fp32: best product measured, no datasheet figure is known for this device");
+      else missing("peak_fp32 (1 GFLOP/s stands in)");
+    }
+    if (gpu.memory_bandwidth.value <= 0) {
+      gpu.memory_bandwidth = BytesPerSecond(std::max(bandwidth, 1e9));
+      if (bandwidth <= 0) missing("memory bandwidth (1 GB/s stands in)");
+    }
+  }
+
+  void add_gemm() {
+    KernelFamily family{.name = "gemm/fp32", .feature_names = {"m", "n", "k"}, .source = source_};
+    const auto all = gemms(entries_);
+    for (const GemmEntry& g : all) {
+      if (g.direction != "forward") continue;
+      const double roofline = roofline_time(gemm_amounts(g.shape, Precision::fp32), Precision::fp32, profile_.gpu).value;
+      family.points.push_back({{log2f_of(static_cast<double>(g.shape.m)), log2f_of(static_cast<double>(g.shape.n)), log2f_of(static_cast<double>(g.shape.k))},
+                               static_cast<float>(roofline / g.seconds)});
+    }
+    if (family.points.empty()) return missing("matrix products");
+    family.hold_out_error = hold_out_error(family);
+    const UtilisationLookup lookup(family);
+    for (const char* direction : {"backward_data", "backward_weight"}) {
+      std::vector<std::pair<double, double>> ratios;
+      for (const GemmEntry& g : all) {
+        if (g.direction != direction) continue;
+        const KernelAmounts amounts = gemm_amounts(g.shape, Precision::fp32);
+        const double forward = roofline_time(amounts, Precision::fp32, profile_.gpu).value /
+                               lookup.at({static_cast<double>(g.shape.m), static_cast<double>(g.shape.n), static_cast<double>(g.shape.k)}).value;
+        ratios.emplace_back(amounts.flops.value, g.seconds / forward);
+      }
+      if (!ratios.empty()) profile_.kernels.factors.push_back(factor_curve(std::string("gemm_") + direction, "flops", ratios, source_));
+    }
+    profile_.kernels.families.push_back(std::move(family));
+  }
+
+  void add_attention() {
+    const auto all = attentions(entries_);
+    std::map<std::int64_t, KernelFamily> families;
+    std::vector<std::pair<double, double>> ratios;
+    for (const AttentionEntry& a : all) {
+      if (a.shape.is_backward) {
+        for (const AttentionEntry& forward : all) {
+          AttentionShape same = forward.shape;
+          same.is_backward = true;
+          if (!forward.shape.is_backward && same.head_dim_qk == a.shape.head_dim_qk && same.key_length == a.shape.key_length &&
+              same.heads == a.shape.heads && same.kv_heads == a.shape.kv_heads && same.batch == a.shape.batch)
+            ratios.emplace_back(static_cast<double>(a.shape.key_length), a.seconds / forward.seconds);
+        }
+        continue;
+      }
+      KernelFamily& family = families[a.shape.head_dim_qk];
+      family.name = fmt::format("attention_forward/fp32/{}", a.shape.head_dim_qk);
+      family.feature_names = {"key_length", "batch_heads", "heads_per_kv_head"};
+      const double roofline = roofline_time(attention_amounts(a.shape, Precision::fp32), Precision::fp32, profile_.gpu).value;
+      family.points.push_back({{log2f_of(static_cast<double>(a.shape.key_length)), log2f_of(static_cast<double>(a.shape.batch * a.shape.heads)),
+                                log2f_of(static_cast<double>(a.shape.heads) / static_cast<double>(a.shape.kv_heads))},
+                               static_cast<float>(roofline / a.seconds)});
+    }
+    if (families.empty()) missing("attention");
+    for (auto& [dim, family] : families) {
+      family.source = source_;
+      family.hold_out_error = hold_out_error(family);
+      profile_.kernels.families.push_back(std::move(family));
+    }
+    if (!ratios.empty())
+      profile_.kernels.factors.push_back(factor_curve("attention_backward_over_forward/causal", "key_length", ratios, source_));
+  }
+
+  /// time = latency + bytes / rate, a rate for what caches hold and one for memory.
+  void add_bandwidth() {
+    const double latency = value_of(entries_, "launch/kernel", 0);
+    std::map<std::string, std::vector<StreamEntry>> kinds;
+    for (const StreamEntry& s : streams(entries_)) kinds[s.kind].push_back(s);
+    if (kinds.empty()) missing("bandwidth-bound kernels");
+    for (auto& [kind, all] : kinds) {
+      std::vector<StreamEntry> forward, backward;
+      for (const StreamEntry& s : all) (s.direction == "forward" ? forward : backward).push_back(s);
+      const auto by_size = [](const StreamEntry& a, const StreamEntry& b) { return a.bytes < b.bytes; };
+      std::sort(forward.begin(), forward.end(), by_size);
+      std::sort(backward.begin(), backward.end(), by_size);
+      if (forward.empty()) continue;
+      const auto rate = [latency](const StreamEntry& s) { return s.bytes / std::max(1e-9, s.seconds - latency); };
+      BandwidthFit fit{.kind = kind, .latency_us = latency * 1e6, .source = source_};
+      const double memory = rate(forward.back());
+      double cache = memory;
+      for (const StreamEntry& s : forward)
+        if (s.seconds > 3 * latency) cache = std::max(cache, rate(s));  // shorter ones are latency, their rate is noise
+      fit.dram_GBps = memory * 1e-9;
+      if (cache > 1.1 * memory) {
+        fit.l2_GBps = cache * 1e-9;
+        for (const StreamEntry& s : forward)
+          if (rate(s) > std::sqrt(cache * memory)) fit.l2_bytes = s.bytes;
+      }
+      if (!backward.empty()) {
+        std::vector<double> ratios;
+        for (const StreamEntry& s : backward) {
+          const double here = s.bytes <= fit.l2_bytes ? fit.l2_GBps : fit.dram_GBps;
+          ratios.push_back((s.seconds - latency) / (s.bytes / (here * 1e9)));
+        }
+        fit.backward_factor = std::clamp(median(ratios), 0.01, 100.0);
+      }
+      profile_.kernels.bandwidth.push_back(fit);
+    }
+  }
+
+  void add_host() {
+    const double host_us = value_of(entries_, "launch/host", 0) * 1e6;
+    profile_.kernels.host["stepcast"] = {.eager_us = host_us, .fused_us = host_us, .graph_us = host_us, .backward_scale = 1,
+                                         .source = find(entries_, "launch/host") ? source_ : "not measured: 0"};
+    profile_.kernels.kernel_floor_us = value_of(entries_, "launch/kernel", 0) * 1e6;
+    profile_.kernels.launch_gap_us = value_of(entries_, "step/gap", 0) * 1e6;
+    // Measured in loops of the same kind as a step's, so nothing separates burst from sustained.
+    profile_.kernels.sustained_factor_gemm = profile_.kernels.sustained_factor_attention = 1;
+  }
+  void add_overlap() {
+    profile_.kernels.overlap_slowdown_compute = value_of(entries_, "overlap/compute", 1);
+    profile_.kernels.overlap_slowdown_comm = value_of(entries_, "overlap/comm", 1);
+    if (on_.ranks > 1 && find(entries_, "overlap/compute") == nullptr) missing("interference of collectives and compute");
+  }
+
+  /// Ops of the measured step, each with the gap behind it, as OpCost::duration counts.
+  void add_measured() {
+    const double gap = value_of(entries_, "step/gap", 0);
+    for (const Entry& entry : entries_) {
+      const std::string& key = entry.key;
+      const std::size_t slash = key.find('/');
+      const std::string kind = key.substr(0, slash);
+      if (kind == "sweep" || kind == "step" || kind == "collective" || kind == "launch" || kind == "overlap" || kind == "disk" || kind == "transfer") continue;
+      const Summary& s = entry.summary;
+      profile_.kernels.measured.push_back({key, Seconds(s.median_s + gap), Seconds(s.q25_s + gap), Seconds(s.q75_s + gap)});
+    }
+  }
+
+  void add_collectives() {
+    std::map<std::pair<int, int>, CollectiveCurve> curves;
+    for (const Entry& entry : entries_) {
+      char name[32] = "";
+      int ranks = 0;
+      long bytes = 0;
+      if (std::sscanf(entry.key.c_str(), "collective/%31[^/]/%d/%ld", name, &ranks, &bytes) != 3) continue;
+      const auto collective = enum_from_text<Collective>(name);
+      if (!collective) continue;
+      CollectiveCurve& curve = curves[{static_cast<int>(*collective), ranks}];
+      curve.collective = *collective;
+      curve.ranks = ranks;
+      curve.source = source_;
+      curve.points.emplace_back(Bytes(bytes), Seconds(entry.summary.median_s));
+    }
+    for (auto& [key, curve] : curves) {
+      std::sort(curve.points.begin(), curve.points.end());
+      profile_.collectives.curves.push_back(std::move(curve));
+    }
+    if (curves.empty()) missing("collectives");
+    missing("the network between nodes");
+    for (const char* part : {"disk/write", "disk/fsync", "disk/read"})
+      if (const Entry* entry = find(entries_, part); entry != nullptr) {
+        std::string name = part;
+        std::replace(name.begin(), name.end(), '/', '_');
+        profile_.kernels.parameters[name + "_s_per_MiB"] = entry->summary.median_s;
+      }
+    if (const Entry* traced = find(entries_, "step/traced"); traced != nullptr)
+      profile_.kernels.parameters["tracing_overhead"] = traced->summary.median_s / value_of(entries_, "step/measured", traced->summary.median_s) - 1;
+  }
+
+  const std::vector<Entry>& entries_;
+  const MeasuredOn& on_;
+  std::string source_;
+  Profile profile_;
+};
+}  // namespace
+
+Profile build_profile(const std::vector<Entry>& entries, const MeasuredOn& on) { return Builder(entries, on).build(); }
+}  // namespace stepcast::calibrate

@@ -1,0 +1,112 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "sim/cli/cli.hpp"
+#include "sim/cli/commands.hpp"
+#include "sim/io/json.hpp"
+#include "sim/report/report.hpp"
+
+extern char** environ;
+
+/// A front for stepcast-calibrate, which measures and needs no simulator, closing the loop: the step that was just measured is
+/// forecast from the pieces that were measured beside it.
+namespace stepcast {
+namespace {
+namespace fs = std::filesystem;
+
+std::string calibrate_binary() {
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& path : {here / "stepcast-calibrate", here / ".." / ".." / "calibrate" / "cli" / "stepcast-calibrate"})
+    if (fs::exists(path, error)) return path.string();
+  throw EnvironmentError("stepcast-calibrate is neither beside " + here.string() + "/stepcast nor in the build tree; build or install that target");
+}
+
+int run_calibrate(const std::vector<std::string>& arguments) {
+  const std::string binary = calibrate_binary();
+  std::vector<std::string> all{binary, "measure"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& argument : all) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  if (const int failed = posix_spawn(&child, binary.c_str(), nullptr, nullptr, pointers.data(), environ); failed != 0)
+    throw EnvironmentError(binary + " cannot be started: " + std::strerror(failed));
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  throw EnvironmentError(fmt::format("stepcast-calibrate was ended by signal {}; run the same command again, finished measurements are kept", WTERMSIG(status)));
+}
+
+/// Value of -o or --output, in both spellings.
+std::string output_of(const std::vector<std::string>& arguments) {
+  std::string output = "cpu.profile.json";  // stepcast-calibrate's own default
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    if ((a == "-o" || a == "--output") && i + 1 < arguments.size()) output = arguments[i + 1];
+    else if (a.starts_with("--output=")) output = a.substr(std::strlen("--output="));
+    else if (a.starts_with("-o") && a.size() > 2) output = a.substr(2);
+  }
+  return output;
+}
+std::string stem_of(const std::string& path) {
+  for (const char* ending : {".profile.json", ".json"})
+    if (path.ends_with(ending)) return path.substr(0, path.size() - std::strlen(ending));
+  return path;
+}
+
+Json loop_closed(const std::string& output) {
+  const std::string stem = stem_of(output);
+  const Json measured = read_json_file(stem + ".measured.json").value_or_throw();
+  const Scenario scenario = load_scenario(stem + ".scenario.json").value_or_throw();
+  const Profile profile = read_profile(output).value_or_throw();
+  const Forecast forecast = simulate(scenario, profile);
+  const Json report = report_json(scenario, profile, forecast, {});
+  Json out;
+  const double predicted_s = report.at("step_time_s").at("p50").get<double>(), measured_s = measured.at("step_time_s").at("p50").get<double>();
+  out["step"] = {{"predicted_s", predicted_s}, {"measured_s", measured_s}, {"error", predicted_s / measured_s - 1}};
+  for (const auto& [category, seconds] : measured.at("breakdown_s").items())
+    out["categories"][category] = {{"predicted_s", report.at("breakdown_s").at(category)}, {"measured_s", seconds}};
+  out["loss"] = measured.at("loss");
+  return out;
+}
+
+void print_loop(const Json& loop) {
+  fmt::print("\nthe measured step, forecast from the pieces measured beside it\n");
+  fmt::print("{:<16}{:>12}{:>12}{:>10}\n", "", "predicted", "measured", "error");
+  const Json& step = loop.at("step");
+  fmt::print("{:<16}{:>9.2f} ms{:>9.2f} ms{:>+9.1f} %\n", "step", 1e3 * step["predicted_s"].get<double>(), 1e3 * step["measured_s"].get<double>(),
+             100 * step["error"].get<double>());
+  for (const auto& [category, pair] : loop.at("categories").items()) {
+    const double predicted = pair["predicted_s"].get<double>(), measured = pair["measured_s"].get<double>();
+    if (std::max(predicted, measured) > 0) fmt::print("  {:<14}{:>9.2f} ms{:>9.2f} ms\n", category, 1e3 * predicted, 1e3 * measured);
+  }
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const auto has = [&](const char* flag) { return std::find(arguments.begin(), arguments.end(), flag) != arguments.end(); };
+  const int code = run_calibrate(arguments);
+  if (code != kGood || has("--help") || has("-h")) return code;
+  const std::string output = output_of(arguments);
+  if (!fs::exists(stem_of(output) + ".measured.json")) return kGood;  // suites without a step
+  const Json loop = loop_closed(output);
+  if (has("--json")) fmt::print("{}\n", loop.dump(2));
+  else print_loop(loop);
+  return kGood;
+}
+}  // namespace
+
+void add_calibrate_command(CLI::App& app, int& exit_code) {
+  CLI::App& command = *app.add_subcommand("calibrate", "measure this machine into a cost profile, and forecast the step that was measured");
+  command.prefix_command();
+  command.set_help_flag();  // everything behind the name, --help too, goes to stepcast-calibrate measure
+  command.callback([&command, &exit_code] { exit_code = run(command.remaining()); });
+}
+}  // namespace stepcast
