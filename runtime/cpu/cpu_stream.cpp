@@ -39,18 +39,31 @@ Seconds CpuEvent::reached_at() const {
   return seconds_from_ns(moment_->at());
 }
 
-void raise_this_thread() noexcept {
-  sched_param parameter{};
+namespace {
+constexpr int kRealtimeBase = 1;
+bool is_realtime(int policy) { return policy == SCHED_RR || policy == SCHED_FIFO; }
+void set_realtime(int policy, int priority) noexcept {
+  const sched_param parameter{.sched_priority = priority};
+  sched_setscheduler(0, policy, &parameter);
+}
+}  // namespace
+
+void set_thread_level(ThreadLevel level) noexcept {
   const int policy = sched_getscheduler(0);
-  if (policy == SCHED_RR || policy == SCHED_FIFO) {
-    sched_getparam(0, &parameter);
-    ++parameter.sched_priority;
-    sched_setscheduler(0, policy, &parameter);
-    return;
-  }
+  if (is_realtime(policy)) return set_realtime(policy, kRealtimeBase + static_cast<int>(level));
+  if (level == ThreadLevel::compute) return;
   constexpr int kNice = -5;  // ten levels are a factor 10 in Linux's fair scheduler; half of that wins every wake-up
-  const auto thread = static_cast<id_t>(syscall(SYS_gettid));
-  setpriority(PRIO_PROCESS, thread, kNice);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
+}
+NetworkCall::NetworkCall() noexcept : policy_(sched_getscheduler(0)), priority_(0) {
+  if (!is_realtime(policy_)) return;
+  sched_param parameter{};
+  sched_getparam(0, &parameter);
+  priority_ = parameter.sched_priority;
+  set_realtime(policy_, kRealtimeBase + static_cast<int>(ThreadLevel::network_caller));
+}
+NetworkCall::~NetworkCall() {
+  if (is_realtime(policy_)) set_realtime(policy_, priority_);
 }
 
 CpuStream::CpuStream(Device& device, std::string name, StreamPriority priority, std::function<void(CpuStream*)> on_close)
@@ -112,7 +125,7 @@ void CpuStream::execute(Item& item) {
 }
 
 void CpuStream::run(StreamPriority priority) {
-  if (priority == StreamPriority::high) raise_this_thread();
+  set_thread_level(priority == StreamPriority::high ? ThreadLevel::network_caller : ThreadLevel::compute);
   compute_on_this_core_only();
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -64,11 +64,12 @@ class GlooCommunicator final : public Communicator {
     else if (request.interface.find('.') != std::string::npos) attributes.hostname = request.interface;
     else attributes.iface = request.interface;
     std::exception_ptr failure;
-    // Gloo's I/O thread is made here and inherits this thread's priority: it must not wait behind compute.
+    // Gloo's I/O thread is made here and inherits this thread's priority.
     std::thread([&] {
       try {
-        raise_this_thread();
+        set_thread_level(ThreadLevel::network_io);
         auto device = gloo::transport::tcp::CreateDevice(attributes);
+        set_thread_level(ThreadLevel::network_caller);
         auto context = std::make_shared<gloo::rendezvous::Context>(request.rank, request.size);
         context->setTimeout(limit());
         GlooStore gloo_store(store, request.name);
@@ -188,6 +189,7 @@ class GlooCommunicator final : public Communicator {
   template <class Work>
   void guarded(const char* what, Work work) {
     try {
+      const NetworkCall call;  // a collective on the compute stream, or a barrier of the main thread
       work();
     } catch (const std::exception& error) {
       throw EnvironmentError(fmt::format("rank {}: {} in group \"{}\" failed: {}", request_.rank, what, request_.name, error.what()));
