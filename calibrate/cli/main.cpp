@@ -1,56 +1,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "calibrate/cli/measure_command.hpp"
-#include "calibrate/tables/collective_tables.hpp"
-#include "calibrate/tables/fit_profile.hpp"
-#include "sim/io/files.hpp"
-#include "sim/profile/text_of_profile.hpp"
-
-namespace {
-using namespace stepcast;
-
-int fit_tables(const std::string& data, const std::string& out, const std::vector<std::string>& wanted) {
-  TableSet tables = TableSet::open(data).value_or_throw();
-  std::vector<std::string> known;
-  for (const ProfileTarget& target : profile_targets()) known.push_back(target.name);
-  Problems problems;
-  for (const std::string& name : wanted)
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      const std::string near = nearest_name(name, known);
-      problems.add({"command line", "--gpu", "\"" + name + "\" is not one of " + joined(known), near.empty() ? "" : "did you mean \"" + near + "\"?"});
-    }
-  if (!problems.empty()) throw InputError(problems);
-  for (const ProfileTarget& target : profile_targets()) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), target.name) == wanted.end()) continue;
-    Profile profile = fit_profile(tables, target);
-    profile.collectives = fit_collectives(target.name, data);
-    const std::string path = out + "/" + target.name + ".profile.json", text = text_of_profile(profile);
-    write_file(path, text);
-    fmt::print("{:<16} {:>5} kB  ", target.name, text.size() / 1000);
-    for (const KernelFamily& family : profile.kernels.families) fmt::print(" {} {:.1f} %,", family.name, 100 * family.hold_out_error);
-    fmt::print("\n");
-    std::fflush(stdout);
-  }
-  return 0;
-}
-}  // namespace
+#include "sim/core/result.hpp"
 
 int main(int argc, char** argv) {
+  using namespace stepcast;
   CLI::App app{"Measures a machine, or reads public tables, and writes cost profiles for stepcast."};
   app.require_subcommand(1);
-  std::string data, out = ".";
-  std::vector<std::string> gpus;
-  CLI::App* fit = app.add_subcommand("fit-tables", "Fit the bundled profiles from public measurement tables (MIT and Apache-2.0 files only)");
-  fit->add_option("--data", data, "folder with kernels/, collectives/ and measured/")->required();
-  fit->add_option("-o,--output", out, "folder for <gpu>.profile.json (default: the current one)");
-  fit->add_option("--gpu", gpus, "only this profile; may be given several times (default: all)");
   int exit_code = 0;
-  fit->callback([&] { exit_code = fit_tables(data, out, gpus); });
-  stepcast::calibrate::add_probe_command(app, exit_code);
-  stepcast::calibrate::add_measure_command(app, {argv, argv + argc}, exit_code);
+  calibrate::add_probe_command(app, exit_code);
+  calibrate::add_measure_command(app, {argv, argv + argc}, exit_code);
+  calibrate::add_fit_tables_command(app, exit_code);
   try {
     app.parse(argc, argv);
     return exit_code;

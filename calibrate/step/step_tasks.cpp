@@ -161,8 +161,8 @@ Task op_task(const Scenario& scenario) {
     std::vector<Entry> entries;
     for (const auto& [key, sampler] : samplers) entries.push_back({key, sampler.summary()});
     entries.push_back({"step/gap", gaps.summary()});
-    const std::vector<Entry> optimizer = optimizer_entries(bench, plan_of(scenario, bench.time_limit, bench.interface));
-    entries.insert(entries.end(), optimizer.begin(), optimizer.end());
+    for (Entry& entry : optimizer_entries(bench, plan_of(scenario, bench.time_limit, bench.interface)))
+      if (!samplers.contains(entry.key)) entries.push_back(std::move(entry));
     return entries;
   }};
 }

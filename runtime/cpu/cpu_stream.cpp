@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/cpu/sgemm.hpp"
+#include "runtime/cpu/thread_level.hpp"
 #include "sim/core/assert.hpp"
 
 namespace stepcast::runtime {
@@ -55,6 +56,8 @@ void set_thread_level(ThreadLevel level) noexcept {
   constexpr int kNice = -5;  // ten levels are a factor 10 in Linux's fair scheduler; half of that wins every wake-up
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
 }
+void raise_this_thread() noexcept { set_thread_level(ThreadLevel::network_caller); }
+
 NetworkCall::NetworkCall() noexcept : policy_(sched_getscheduler(0)), priority_(0) {
   if (!is_realtime(policy_)) return;
   sched_param parameter{};
@@ -125,7 +128,8 @@ void CpuStream::execute(Item& item) {
 }
 
 void CpuStream::run(StreamPriority priority) {
-  set_thread_level(priority == StreamPriority::high ? ThreadLevel::network_caller : ThreadLevel::compute);
+  if (priority == StreamPriority::high) raise_this_thread();
+  else set_thread_level(ThreadLevel::compute);
   compute_on_this_core_only();
   std::unique_lock lock(mutex_);
   for (;;) {

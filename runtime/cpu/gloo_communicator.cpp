@@ -14,6 +14,7 @@
 #include "runtime/cpu/cpu_communicator.hpp"
 #include "runtime/cpu/cpu_kernels.hpp"
 #include "runtime/cpu/cpu_stream.hpp"
+#include "runtime/cpu/thread_level.hpp"
 #include "sim/core/assert.hpp"
 
 /// Collectives over TCP by Gloo. All of them run on the stream's thread, in fp32.
