@@ -1,5 +1,7 @@
 #include "calibrate/measure/stopping_rule.hpp"
 
+#include <functional>
+
 #include "sim/core/random.hpp"
 #include "tests/support/test.hpp"
 
