@@ -22,7 +22,11 @@ pid_t in_child(Body body) {
   const pid_t child = fork();
   if (child == 0) {
     if (freopen("/dev/null", "w", stderr) == nullptr) _exit(98);
-    body();
+    try {
+      body();
+    } catch (const EnvironmentError&) {
+      _exit(3);  // as main answers: a lost store may be noticed by the caller before the watching thread ends the process
+    }
     _exit(0);
   }
   return child;
