@@ -29,7 +29,7 @@ _stepcast() {
   esac
   case $command in
     list) mapfile -t COMPREPLY < <(compgen -W "$(_stepcast_kinds)" -- "$current") ;;
-    simulate|sweep|stragglers|check) mapfile -t COMPREPLY < <(compgen -f -W "$(_stepcast_names jobs)" -- "$current") ;;
+    simulate|sweep|converge|stragglers|check) mapfile -t COMPREPLY < <(compgen -f -W "$(_stepcast_names jobs)" -- "$current") ;;
     *) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
   esac
 }

@@ -69,6 +69,7 @@ int parse_and_run(const std::vector<std::string>& arguments) {
   add_stragglers_command(app, exit_code);
   add_check_command(app, exit_code);
   add_list_command(app, exit_code);
+  add_converge_command(app, exit_code);
   add_compare_command(app, exit_code);
   add_calibrate_command(app, exit_code);
   add_validate_command(app, exit_code);

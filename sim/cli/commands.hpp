@@ -9,6 +9,7 @@ void add_sweep_command(CLI::App& app, int& exit_code);
 void add_stragglers_command(CLI::App& app, int& exit_code);  // stragglers, fit-stragglers
 void add_check_command(CLI::App& app, int& exit_code);
 void add_list_command(CLI::App& app, int& exit_code);
+void add_converge_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
 void add_calibrate_command(CLI::App& app, int& exit_code);
 }  // namespace stepcast

@@ -12,7 +12,7 @@
 namespace stepcast {
 namespace {
 constexpr std::int64_t kFormatVersion = 1;  // "stepcast": 1
-const std::vector<std::string> kTrainingSections{"model", "training", "parallel", "compression", "stragglers", "mitigation", "sync"};
+const std::vector<std::string> kTrainingSections{"model", "training", "parallel", "compression", "stragglers", "mitigation", "sync", "converge"};
 
 const Json* section_of(const Json& document, const std::string& key) {
   const auto it = document.find(key);
@@ -175,6 +175,7 @@ class Assembly {
     for (const ObjectReader& straggler : r.objects("stragglers")) scenario_.stragglers.push_back(read_straggler(straggler, world, nodes));
     if (auto mitigation = r.object("mitigation")) scenario_.mitigation = read_mitigation(*mitigation);
     if (auto sync = r.object("sync")) scenario_.sync = read_sync(*sync, nodes);
+    if (auto converge = r.object("converge")) scenario_.converge = read_converge(*converge);
     if (has_cluster_ && has_layout && problems_.empty()) check_tradeoffs(scenario_, file_, problems_);
     check_link_events();
   }

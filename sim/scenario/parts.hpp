@@ -11,5 +11,6 @@ StragglerSpec read_straggler(ObjectReader reader, int world, int nodes);
 MitigationSpec read_mitigation(ObjectReader reader);
 SyncSpec read_sync(ObjectReader reader, int nodes);
 RunSpec read_run(ObjectReader reader);
+ConvergenceSpec read_converge(ObjectReader reader);
 CollectiveSweep read_collective_sweep(ObjectReader reader, int gpus_per_node);
 }  // namespace stepcast

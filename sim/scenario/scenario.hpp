@@ -7,6 +7,7 @@
 #include "sim/collective/collective_model.hpp"
 #include "sim/cost/cost_model.hpp"
 #include "sim/io/json_fwd.hpp"
+#include "sim/scenario/convergence_spec.hpp"
 #include "sim/scenario/straggler_spec.hpp"
 #include "sim/scenario/sync_spec.hpp"
 #include "sim/workload/model_spec.hpp"
@@ -87,6 +88,7 @@ struct Scenario {
   std::vector<StragglerSpec> stragglers;
   MitigationSpec mitigation;
   SyncSpec sync;
+  ConvergenceSpec converge;
   ClusterSpec cluster;
   std::string profile;  // name in scenarios/profiles or a path; "" = the GPU's bundled profile
   RunSpec run;
