@@ -30,11 +30,7 @@ int main(int argc, char** argv) {
   window.show();
   if (!parser.positionalArguments().isEmpty()) {
     window.open(parser.positionalArguments());
-    if (parser.isSet(compare)) {
-      const QStringList b = parser.values(compare);
-      window.workspace().b.open(b);
-      window.apply_layout("compare");
-    }
+    window.open(parser.values(compare), 1);
   } else if (!parser.isSet(fresh)) {
     window.restore_last_session();
   }

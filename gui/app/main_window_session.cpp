@@ -104,7 +104,7 @@ void MainWindow::restore(const trace::Session& session) {
       if (!QFileInfo::exists(paths.back())) missing << paths.back();
     }
     if (paths.isEmpty() || (!missing.isEmpty() && missing.contains(paths.front()))) continue;
-    if (t.role == "B") workspace_.b.open(paths, {});
+    if (t.role == "B") open(paths, 1);
     else {
       pending_session_ = session;
       open(paths, 0);

@@ -23,7 +23,7 @@ constexpr qsizetype kRecentKept = 12;
 
 void MainWindow::open(const QStringList& paths, int side) {
   if (paths.isEmpty()) return;
-  if (side == 1 && !workspace_.a.is_open()) side = 0;
+  if (side == 1 && !workspace_.a.is_open() && !workspace_.a.is_loading()) side = 0;
   if (side == 0) {
     workspace_.select({});
     shows_part_ = false;

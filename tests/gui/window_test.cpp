@@ -284,6 +284,15 @@ class WindowTest : public QObject {
     window_->actions_list()["close_b"]->trigger();
     QCOMPARE(view().scene().sides.size(), std::size_t{1});
   }
+  void a_swap_exchanges_the_traces() {
+    open_a();
+    open_b();
+    window_->actions_list()["swap"]->trigger();
+    QVERIFY(wait_until([this] { return is_derived(0) && is_derived(1) && window_->compare().is_ready(); }));
+    QCOMPARE(window_->workspace().a.paths(), QStringList{b_});
+    QCOMPARE(window_->workspace().b.paths(), QStringList{a_});
+    QCOMPARE(window_->compare().facts().match->pairs, std::int64_t{48});
+  }
   void a_scenario_runs_against_its_base_and_opens_as_b() {
     if (SimulationQueue::find_program().isEmpty()) QSKIP("the stepcast program is not built");
     open_a();
