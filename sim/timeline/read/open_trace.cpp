@@ -221,7 +221,7 @@ OpenResult open_trace(const std::vector<std::string>& paths, const OpenOptions& 
   OpenResult result = opening.run();
   if (!cache.empty() && !result.report.is_cancelled) {
     if (options.on_partial) options.on_partial(result.trace);  // shown while the cache is written
-    write_cache(cache, opening.files(), *result.trace, result.report);
+    if (write_cache(cache, opening.files(), *result.trace, result.report)) trim_cache(options.cache_folder, options.cache_limit_bytes);
   }
   return result;
 }

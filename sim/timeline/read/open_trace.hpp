@@ -27,6 +27,8 @@ struct OpenOptions {
   bool mark_overlapped = true;  // communication mostly under compute of its rank is shown as overlapped
   int threads = 1;              // files of a folder read side by side
   std::string cache_folder;     // "" = no cache; see cache/cache.hpp
+  /// Of the folder, after a trace was added: some forty traces of 10 M slices, 18 bytes each. The oldest go first.
+  std::uint64_t cache_limit_bytes = std::uint64_t{8} << 30;
 };
 struct OpenResult {
   TracePtr trace;  // never null; empty where nothing was readable

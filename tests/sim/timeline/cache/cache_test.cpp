@@ -93,3 +93,17 @@ TEST_CASE("the cache folder is trimmed from its oldest file on", "[cache]") {
   CHECK(std::filesystem::exists(folder.path + "/2.stepcast-cache"));
   CHECK(std::filesystem::exists(folder.path + "/3.stepcast-cache"));
 }
+
+TEST_CASE("a trace that enters the cache drives out the oldest ones beyond the limit", "[cache]") {
+  const TempPath old_file("old.json", kText), new_file("new.json", kText), folder("cache_folder4");
+  OpenOptions options;
+  options.cache_folder = folder.path;
+  open_trace({old_file.path}, options);
+  const std::string oldest = cache_path({old_file.path}, folder.path), newest = cache_path({new_file.path}, folder.path);
+  REQUIRE(std::filesystem::exists(oldest));
+  std::filesystem::last_write_time(oldest, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  options.cache_limit_bytes = std::filesystem::file_size(oldest) + 1000;  // room for one of two equal traces
+  open_trace({new_file.path}, options);
+  CHECK(!std::filesystem::exists(oldest));
+  CHECK(std::filesystem::exists(newest));
+}
