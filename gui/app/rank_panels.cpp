@@ -28,7 +28,7 @@ RankPanel::RankPanel(Workspace& workspace, QWidget* parent) : Panel(workspace, p
 }
 void RankPanel::rebuild() {
   const TraceFacts facts = workspace_.a.facts();
-  if (!facts.trace || !facts.steps || !facts.runs) {
+  if (!facts.trace || !facts.steps || !facts.matrix || !facts.runs) {
     head_->setText(facts.trace ? "Ranks are being summed up ..." : "No trace is open");
     table_->show_table({});
     return;
@@ -44,7 +44,7 @@ void RankPanel::rebuild() {
   }
   trace::Area window = workspace_.area_or_all();
   window.lanes.clear();  // ranks are compared over all their streams
-  working_.start([facts, window](std::stop_token stop) { return trace::rank_statistics(*facts.trace, window, *facts.steps, *facts.runs, stop); }, show);
+  working_.start([facts, window](std::stop_token stop) { return trace::rank_statistics(*facts.trace, window, *facts.steps, *facts.matrix, *facts.runs, stop); }, show);
 }
 
 CommunicationPanel::CommunicationPanel(Workspace& workspace, QWidget* parent) : Panel(workspace, parent) {

@@ -106,7 +106,7 @@ void TraceDocument::derive() {
         f.runs = std::make_shared<std::vector<trace::CollectiveRun>>(trace::collective_runs(*f.trace));
       },
       [](TraceFacts& f, std::stop_token stop) {
-        f.ranks = std::make_shared<std::vector<trace::RankStatistics>>(trace::rank_statistics(*f.trace, trace::Area::all(*f.trace), *f.steps, *f.runs, stop));
+        f.ranks = std::make_shared<std::vector<trace::RankStatistics>>(trace::rank_statistics(*f.trace, trace::Area::all(*f.trace), *f.steps, *f.matrix, *f.runs, stop));
         f.critical = std::make_shared<trace::CriticalPath>(trace::critical_path(*f.trace, *f.runs, f.trace->begin(), f.trace->end(), stop));
       },
       [](TraceFacts& f, std::stop_token stop) {

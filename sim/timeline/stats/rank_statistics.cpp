@@ -58,7 +58,8 @@ std::vector<double> straggler_scores(const TraceStore& trace, const std::vector<
 }
 }  // namespace
 
-std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area& area, const Steps& steps, const std::vector<CollectiveRun>& runs, std::stop_token stop) {
+std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area& area, const Steps& steps, const StepMatrix& matrix,
+                                            const std::vector<CollectiveRun>& runs, std::stop_token stop) {
   const auto states = state_categories(trace);
   const auto rows = state_rows(trace);
   std::vector<RankStatistics> table(rows.size());
@@ -101,7 +102,7 @@ std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area&
     if (run.skew() > 0) ++table[run.last_rank].last_arrivals;
   }
   if (!stop.stop_requested()) {
-    const auto scores = straggler_scores(trace, rows, step_matrix(trace, steps));
+    const auto scores = straggler_scores(trace, rows, matrix);
     for (RankId rank = 0; rank < table.size(); ++rank) table[rank].straggler_score = scores[rank];
   }
   return table;

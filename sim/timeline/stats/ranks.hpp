@@ -21,8 +21,9 @@ struct RankStatistics {
   /// rank (0.30 = 30 % slower). Without steps: over the whole window.
   double straggler_score = 0;
 };
-std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area& area, const Steps& steps, const std::vector<CollectiveRun>& runs,
-                                            std::stop_token stop = {});
+/// `matrix` is the step_matrix of these steps; scores come from it and do not depend on the area.
+std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area& area, const Steps& steps, const StepMatrix& matrix,
+                                            const std::vector<CollectiveRun>& runs, std::stop_token stop = {});
 /// Rank ids, slowest first, for ordering the overview.
 std::vector<RankId> ranks_by_slowness(const std::vector<RankStatistics>& statistics);
 /// A value per rank for heat colours, in 0..1 of the largest.

@@ -136,10 +136,13 @@ void measure_shape(std::int64_t slices, int tracks) {
   const Steps steps = find_steps(*trace);
   print("find steps", meter.stop(), fmt::format("{} by {}", steps.numbers.size(), steps.how));
   meter.start();
+  const StepMatrix matrix = step_matrix(*trace, steps);
+  print("step matrix", meter.stop());
+  meter.start();
   const auto runs = collective_runs(*trace);
   print("match collectives", meter.stop(), fmt::format("{} runs", runs.size()));
   meter.start();
-  const auto ranks = rank_statistics(*trace, area, steps, runs);
+  const auto ranks = rank_statistics(*trace, area, steps, matrix, runs);
   print("rank statistics", meter.stop(), fmt::format("slowest {}", trace->ranks()[ranks_by_slowness(ranks).front()].label));
   meter.start();
   const CriticalPath path = critical_path(*trace, runs, trace->begin(), trace->end());

@@ -23,6 +23,10 @@ TracePtr two_ranks() {
   }
   return hand.done();
 }
+std::vector<RankStatistics> statistics_of(const TraceStore& trace, const std::vector<CollectiveRun>& runs) {
+  const Steps steps = find_steps(trace);
+  return rank_statistics(trace, Area::all(trace), steps, step_matrix(trace, steps), runs);
+}
 }  // namespace
 
 TEST_CASE("op statistics are exact percentiles over whole slices", "[stats]") {
@@ -135,7 +139,7 @@ TEST_CASE("a simulated wait in front of a transfer counts as arrival", "[stats]"
   REQUIRE(runs.size() == 1);
   CHECK(runs[0].skew() == 60);
   CHECK(runs[0].transfer() == 30);
-  const auto ranks = rank_statistics(*t, Area::all(*t), find_steps(*t), runs);
+  const auto ranks = statistics_of(*t, runs);
   CHECK(ranks[0].waited == Approx(60e-9));
   CHECK(ranks[1].caused_wait == Approx(60e-9));
   CHECK(ranks[1].waited == 0);
@@ -144,7 +148,7 @@ TEST_CASE("a simulated wait in front of a transfer counts as arrival", "[stats]"
 TEST_CASE("categories of a rank and its idle time add up to the window", "[stats]") {
   const TracePtr t = two_ranks();
   const auto runs = collective_runs(*t);
-  const auto ranks = rank_statistics(*t, Area::all(*t), find_steps(*t), runs);
+  const auto ranks = statistics_of(*t, runs);
   for (const RankStatistics& r : ranks) {
     double sum = r.idle;
     for (const double s : r.seconds) sum += s;
@@ -159,7 +163,7 @@ TEST_CASE("the slow rank of many has the highest straggler score", "[stats]") {
   HandTrace hand;
   for (int rank = 0; rank < 8; ++rank) hand.stream(rank, "compute", {{"f", 0, rank == 5 ? 130 : 100}});
   const TracePtr t = hand.done();
-  const auto ranks = rank_statistics(*t, Area::all(*t), find_steps(*t), {});
+  const auto ranks = statistics_of(*t, {});
   CHECK(ranks[5].straggler_score == Approx(0.3));
   CHECK(ranks[4].straggler_score == Approx(0).margin(1e-12));
   CHECK(ranks_by_slowness(ranks).front() == 5);
@@ -171,7 +175,7 @@ TEST_CASE("stages of a pipeline are compared with their own kind", "[stats]") {
   HandTrace hand;
   for (int rank = 0; rank < 8; ++rank) hand.stream(rank, "compute", rank < 4 ? std::vector<test::HandSlice>{{"embedding", 0, 50}, {"f", 50, 150}} : std::vector<test::HandSlice>{{"f", 0, 100}});
   const TracePtr t = hand.done();
-  for (const RankStatistics& r : rank_statistics(*t, Area::all(*t), find_steps(*t), {})) CHECK(r.straggler_score == Approx(0).margin(1e-12));
+  for (const RankStatistics& r : statistics_of(*t, {})) CHECK(r.straggler_score == Approx(0).margin(1e-12));
 }
 
 TEST_CASE("the critical path passes a collective to the rank that arrived last", "[stats]") {
