@@ -8,13 +8,6 @@ namespace stepcast::trace {
 namespace {
 struct Member { SliceId slice = 0; RankId rank = 0; Nanoseconds arrival = 0, start = 0, end = 0; };
 
-/// A simulated member waits in a slice of its own, in front of the transfer and with the same name.
-Nanoseconds arrival_of(const TraceStore& trace, SliceId s) {
-  if (s == 0 || trace.end(s - 1) != trace.start(s)) return trace.start(s);
-  const Op &before = trace.op(s - 1), &op = trace.op(s);
-  return before.shown == SliceCategory::straggler_wait && before.name == op.name && trace.start(s - 1) <= trace.start(s) ? trace.start(s - 1) : trace.start(s);
-}
-
 /// nccl-tests' factor from algorithm to bus bandwidth (its doc/PERFORMANCE.md).
 double bus_factor(const std::string& kind, double n) {
   if (n < 2) return 0;
@@ -58,6 +51,13 @@ void match_by_end(std::vector<Member>& members, Nanoseconds tolerance, const Tra
   if (!open.empty()) runs.push_back(run_of(std::move(open), trace));
 }
 }  // namespace
+
+Nanoseconds arrival_of(const TraceStore& trace, SliceId member) {
+  const Nanoseconds start = trace.start(member);
+  if (member == 0 || trace.end(member - 1) != start) return start;
+  const Op &before = trace.op(member - 1), &op = trace.op(member);
+  return before.shown == SliceCategory::straggler_wait && before.name == op.name ? std::min(trace.start(member - 1), start) : start;
+}
 
 std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds tolerance) {
   if (trace.origin() == "simulated") tolerance = 0;

@@ -31,6 +31,9 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
 /// Fills `step` (the number the trace counts), from the first member.
 void number_steps(std::vector<CollectiveRun>& runs, const TraceStore& trace, const Steps& steps);
 
+/// When the member reached the collective: a simulated one waits in a slice of its own, in front of the transfer and with the same name.
+Nanoseconds arrival_of(const TraceStore& trace, SliceId member);
+
 struct CollectiveTotals {
   std::string kind, group;
   std::int64_t runs = 0, bytes = 0;

@@ -89,12 +89,7 @@ std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area&
     if (run.members.size() < 2 || run.end <= begin || run.first_arrival >= end) continue;
     double caused = 0;
     for (const SliceId s : run.members) {
-      // A member that waits in its own slice starts the transfer with the last arrival.
-      const Nanoseconds start = trace.start(s) == run.last_arrival && s > 0 && trace.end(s - 1) == trace.start(s) &&
-                                        trace.category(s - 1) == SliceCategory::straggler_wait && trace.op(s - 1).name == trace.op(s).name
-                                    ? trace.start(s - 1)
-                                    : trace.start(s);
-      const double waited = static_cast<double>(std::max<Nanoseconds>(0, run.last_arrival - start)) * 1e-9;
+      const double waited = static_cast<double>(run.last_arrival - arrival_of(trace, s)) * 1e-9;
       table[trace.rank_of(s)].waited += waited;
       caused += waited;
     }
