@@ -43,6 +43,9 @@ std::vector<SliceCategory> state_categories(const TraceStore& trace);
 /// Calls emit(begin, end, category) for the states of a row in [begin, end), in order; idle time is left out.
 template <class Emit>
 void sweep_states(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin, Nanoseconds end, Emit&& emit);
+/// Nanoseconds of each category in a rank's state row over a window; idle = window - sum.
+std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin,
+                                                      Nanoseconds end);
 /// Adds what a row shows in [begin, end) to the sums, whose first bin begins at `begin`.
 void add_row(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin, Nanoseconds end, Nanoseconds width,
              BinSums& sums);

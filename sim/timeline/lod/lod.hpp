@@ -58,7 +58,6 @@ class LodPyramid {
   LodPyramid& operator=(const LodPyramid&) = delete;
 
   std::size_t rows() const;
-  const std::vector<LodRow>& row_list() const;
   bool is_complete() const;
   std::size_t memory() const;
   /// Fills width x height cells, row by row. Exact from the slices where the window holds few (see kExactSlices), else from the
@@ -84,10 +83,4 @@ struct DrawItem {
 };
 /// Appends the items of a lane in [begin, end); gaps below `least` join a run. Cost: items x log(slices).
 void draw_items(const TraceStore& trace, LaneId lane, Nanoseconds begin, Nanoseconds end, Nanoseconds least, std::vector<DrawItem>& into);
-
-/// Intervals of a rank's state in a window, exact; adjacent equal states are one.
-struct StateSpan { Nanoseconds begin = 0, end = 0; SliceCategory category{}; };
-std::vector<StateSpan> state_spans(const TraceStore& trace, const LodRow& row, Nanoseconds begin, Nanoseconds end);
-/// Nanoseconds of each category in a rank's state row over a window; idle = window - sum.
-std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace, const LodRow& row, Nanoseconds begin, Nanoseconds end);
 }  // namespace stepcast::trace

@@ -93,7 +93,6 @@ LodPyramid::LodPyramid(TracePtr trace, std::vector<LodRow> rows, std::stop_token
 }
 LodPyramid::~LodPyramid() = default;
 std::size_t LodPyramid::rows() const { return levels_->rows.size(); }
-const std::vector<LodRow>& LodPyramid::row_list() const { return levels_->rows; }
 bool LodPyramid::is_complete() const { return levels_->is_complete; }
 std::size_t LodPyramid::memory() const {
   std::size_t bytes = levels_->slices_before.size() * sizeof(std::uint64_t);

@@ -40,18 +40,10 @@ std::vector<LodRow> state_rows(const TraceStore& trace, std::span<const RankId> 
   return rows;
 }
 
-std::vector<StateSpan> state_spans(const TraceStore& trace, const LodRow& row, Nanoseconds begin, Nanoseconds end) {
-  std::vector<StateSpan> spans;
-  sweep_states(trace, state_categories(trace), row, begin, end, [&](Nanoseconds from, Nanoseconds to, SliceCategory category) {
-    if (!spans.empty() && spans.back().end == from && spans.back().category == category) spans.back().end = to;
-    else spans.push_back({from, to, category});
-  });
-  return spans;
-}
-
-std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace, const LodRow& row, Nanoseconds begin, Nanoseconds end) {
+std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin,
+                                                      Nanoseconds end) {
   std::array<Nanoseconds, kSliceCategories> times{};
-  sweep_states(trace, state_categories(trace), row, begin, end,
+  sweep_states(trace, state_of_op, row, begin, end,
                [&](Nanoseconds from, Nanoseconds to, SliceCategory category) { times[static_cast<std::size_t>(category)] += to - from; });
   return times;
 }

@@ -67,8 +67,7 @@ std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area&
   for (RankId rank = 0; rank < rows.size() && !stop.stop_requested(); ++rank) {
     RankStatistics& r = table[rank];
     r.rank = rank, r.window = static_cast<double>(end - begin) * 1e-9;
-    std::array<Nanoseconds, kSliceCategories> times{};
-    sweep_states(trace, states, rows[rank], begin, end, [&](Nanoseconds from, Nanoseconds to, SliceCategory c) { times[static_cast<std::size_t>(c)] += to - from; });
+    const auto times = state_times(trace, states, rows[rank], begin, end);
     Nanoseconds sum = 0;
     for (std::size_t c = 0; c < times.size(); ++c) {
       r.seconds[c] = static_cast<double>(times[c]) * 1e-9;

@@ -1,3 +1,4 @@
+#include "sim/timeline/lod/cell_sums.hpp"
 #include "sim/timeline/lod/counter_mip.hpp"
 #include "sim/timeline/lod/lod.hpp"
 #include "tests/sim/timeline/trace_fixtures.hpp"
@@ -9,6 +10,16 @@ using test::HandTrace;
 using C = SliceCategory;
 
 namespace {
+/// Intervals of a rank's state in a window; adjacent equal states are one.
+struct StateSpan { Nanoseconds begin = 0, end = 0; SliceCategory category{}; };
+std::vector<StateSpan> state_spans(const TraceStore& trace, const LodRow& row, Nanoseconds begin, Nanoseconds end) {
+  std::vector<StateSpan> spans;
+  sweep_states(trace, state_categories(trace), row, begin, end, [&](Nanoseconds from, Nanoseconds to, SliceCategory category) {
+    if (!spans.empty() && spans.back().end == from && spans.back().category == category) spans.back().end = to;
+    else spans.push_back({from, to, category});
+  });
+  return spans;
+}
 /// Deterministic noise for laws over many shapes.
 struct Noise {
   std::uint64_t state;
@@ -116,7 +127,7 @@ TEST_CASE("states of a rank follow the priorities and add up to its busy time", 
   CHECK((spans[1].begin == 50 && spans[1].end == 80 && spans[1].category == C::exposed_dp));
   CHECK((spans[2].begin == 80 && spans[2].end == 100 && spans[2].category == C::straggler_wait));
   CHECK((spans[3].begin == 120 && spans[3].end == 130));
-  const auto times = state_times(*t, rows[0], 0, 130);
+  const auto times = state_times(*t, state_categories(*t), rows[0], 0, 130);
   CHECK(times[static_cast<std::size_t>(C::compute)] == 60);
 }
 
@@ -127,8 +138,8 @@ TEST_CASE("gaps of a pipeline stage are bubbles and gaps elsewhere idle", "[lod]
   hand.stream(1, "compute", {{"a", 0, 10}, {"b", 30, 40}});
   const TracePtr t = hand.done();
   const auto rows = state_rows(*t);
-  CHECK(state_times(*t, rows[0], 0, 50)[static_cast<std::size_t>(C::bubble)] == 15);  // 10..25, nothing behind 40
-  CHECK(state_times(*t, rows[1], 0, 50)[static_cast<std::size_t>(C::bubble)] == 0);
+  CHECK(state_times(*t, state_categories(*t), rows[0], 0, 50)[static_cast<std::size_t>(C::bubble)] == 15);  // 10..25, nothing behind 40
+  CHECK(state_times(*t, state_categories(*t), rows[1], 0, 50)[static_cast<std::size_t>(C::bubble)] == 0);
 }
 
 TEST_CASE("small slices fold into runs and large ones stay themselves", "[lod]") {
