@@ -40,7 +40,6 @@ class AreaPanel : public Panel {
   AreaPanel(Workspace& workspace, QWidget* parent);
   TableView& sums() { return *sums_; }
   TableView& slices() { return *slices_; }
-  QComboBox& first_key() { return *first_; }
 
  protected:
   void rebuild() override;

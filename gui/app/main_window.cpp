@@ -85,11 +85,6 @@ void MainWindow::build_docks() {
   area_panel_ = new AreaPanel(workspace_, this);
   op_panel_ = new OpPanel(workspace_, this);
   rank_panel_ = new RankPanel(workspace_, this);
-  communication_panel_ = new CommunicationPanel(workspace_, this);
-  critical_panel_ = new CriticalPanel(workspace_, this);
-  matrix_panel_ = new StepMatrixPanel(workspace_, this);
-  import_panel_ = new ImportPanel(workspace_, this);
-  notes_panel_ = new NotesPanel(workspace_, this);
   compare_panel_ = new ComparePanel(workspace_, *compare_, this);
   what_if_ = new WhatIfPanel(this);
   const Qt::DockWidgetArea bottom = Qt::BottomDockWidgetArea;
@@ -102,14 +97,14 @@ void MainWindow::build_docks() {
   };
   add("slice", "Slice", slice_panel_);
   add("ops", "Ops", op_panel_);
-  add("matrix", "Step x rank", matrix_panel_);
+  add("matrix", "Step x rank", new StepMatrixPanel(workspace_, this));
   add("ranks", "Ranks", rank_panel_);
-  add("communication", "Communication", communication_panel_);
-  add("critical", "Critical path", critical_panel_);
+  add("communication", "Communication", new CommunicationPanel(workspace_, this));
+  add("critical", "Critical path", new CriticalPanel(workspace_, this));
   add("compare", "Compare", compare_panel_);
   add("whatif", "What if", what_if_);
-  add("notes", "Bookmarks", notes_panel_);
-  add("import", "Import", import_panel_);
+  add("notes", "Bookmarks", new NotesPanel(workspace_, this));
+  add("import", "Import", new ImportPanel(workspace_, this));
   resizeDocks({first}, {300}, Qt::Vertical);
 }
 

@@ -56,13 +56,7 @@ class MainWindow : public QMainWindow {
   ComparePanel& compare_panel() { return *compare_panel_; }
   SlicePanel& slice_panel() { return *slice_panel_; }
   AreaPanel& area_panel() { return *area_panel_; }
-  OpPanel& op_panel() { return *op_panel_; }
   RankPanel& rank_panel() { return *rank_panel_; }
-  CommunicationPanel& communication_panel() { return *communication_panel_; }
-  CriticalPanel& critical_panel() { return *critical_panel_; }
-  StepMatrixPanel& matrix_panel() { return *matrix_panel_; }
-  ImportPanel& import_panel() { return *import_panel_; }
-  NotesPanel& notes_panel() { return *notes_panel_; }
   QLineEdit& search_box() { return *search_; }
   QLabel& search_state() { return *search_state_; }
   PathChooser& chooser() { return chooser_; }
@@ -147,11 +141,6 @@ class MainWindow : public QMainWindow {
   AreaPanel* area_panel_ = nullptr;
   OpPanel* op_panel_ = nullptr;
   RankPanel* rank_panel_ = nullptr;
-  CommunicationPanel* communication_panel_ = nullptr;
-  CriticalPanel* critical_panel_ = nullptr;
-  StepMatrixPanel* matrix_panel_ = nullptr;
-  ImportPanel* import_panel_ = nullptr;
-  NotesPanel* notes_panel_ = nullptr;
   ComparePanel* compare_panel_ = nullptr;
   WhatIfPanel* what_if_ = nullptr;
   RankOrder order_ = RankOrder::store;

@@ -29,7 +29,6 @@ class WhatIfPanel : public QWidget {
   TableView& results() { return *results_; }
   ChartView& chart() { return *chart_; }
   QTabWidget& tabs() { return *tabs_; }
-  QComboBox& scenario_box() { return *scenario_box_; }
   QString load(const QString& scenario);
   /// Queues the base (once) and the changed scenario.
   void run();

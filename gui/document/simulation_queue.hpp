@@ -36,7 +36,6 @@ class SimulationQueue : public QObject {
   ~SimulationQueue() override;
   /// The simulator: $STEPCAST, else beside the viewer, else the build tree, else the PATH; "" when there is none.
   static QString find_program();
-  void set_program(const QString& program) { program_ = program; }
   const QString& program() const { return program_; }
   void set_folder(const QString& folder) { folder_ = folder; }
   const QString& folder() const { return folder_; }

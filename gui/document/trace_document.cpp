@@ -69,12 +69,6 @@ void TraceDocument::cancel() {
   reading_stop_.request_stop();
 }
 
-void TraceDocument::adopt(trace::TracePtr trace, trace::ImportReport report) {
-  close();
-  report_ = std::move(report);
-  show(std::move(trace), true);
-}
-
 void TraceDocument::close() {
   reading_stop_.request_stop();
   reading_.stop();

@@ -1,7 +1,6 @@
 #pragma once
 #include <QObject>
 #include <QStringList>
-#include <mutex>
 
 #include "gui/document/background.hpp"
 #include "gui/document/trace_facts.hpp"
@@ -18,13 +17,10 @@ class TraceDocument : public QObject {
   void open(const QStringList& paths, const QString& cache_folder = {});
   /// Keeps what was read so far.
   void cancel();
-  /// A trace that is already in memory (a test's, or part of another).
-  void adopt(trace::TracePtr trace, trace::ImportReport report = {});
   void close();
 
   bool is_open() const { return facts_.trace != nullptr; }
   bool is_loading() const { return is_loading_; }
-  bool is_deriving() const { return deriving_.is_running(); }
   const QStringList& paths() const { return paths_; }
   QString title() const;  // the file's name, or its folder's where the name says nothing
   const trace::TraceStore& trace() const { return *facts_.trace; }

@@ -56,7 +56,7 @@ Nanoseconds arrival_of(const TraceStore& trace, SliceId member) {
   const Nanoseconds start = trace.start(member);
   if (member == 0 || trace.end(member - 1) != start) return start;
   const Op &before = trace.op(member - 1), &op = trace.op(member);
-  return before.shown == SliceCategory::straggler_wait && before.name == op.name ? std::min(trace.start(member - 1), start) : start;
+  return before.shown == SliceCategory::straggler_wait && before.name == op.name ? trace.start(member - 1) : start;
 }
 
 std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds tolerance) {

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "sim/core/robust_stats.hpp"
 #include "sim/timeline/steps/steps.hpp"
 
 namespace stepcast::trace {
@@ -153,11 +152,5 @@ int Steps::step_at(RankId rank, Nanoseconds time) const {
     if (range.is_present && time >= range.begin && time < range.end) return at;
   }
   return -1;
-}
-
-double Steps::median_seconds() const {
-  std::vector<double> lengths;
-  for (const Range& range : common) lengths.push_back(static_cast<double>(range.end - range.begin) * 1e-9);
-  return lengths.empty() ? 0 : median(lengths);
 }
 }  // namespace stepcast::trace

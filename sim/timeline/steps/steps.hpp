@@ -18,7 +18,6 @@ struct Steps {
   const Range& of(std::size_t step, RankId rank) const { return by_rank[step * ranks + rank]; }
   /// Index of the step of a rank that holds the moment, or -1.
   int step_at(RankId rank, Nanoseconds time) const;
-  double median_seconds() const;
 };
 /// Marks (ProfilerStep#n, "step n", a name that repeats once a step on every rank: optimizers first), or args.step of the file's own where
 /// kept, else one step that is the whole trace.

@@ -56,11 +56,6 @@ SliceId TraceStore::slice_on_track_at(TrackId track, Nanoseconds time) const {
   return kNoId;
 }
 
-std::uint32_t TraceStore::text_id(std::string_view text) const {
-  const auto at = std::find(parts_.texts.begin(), parts_.texts.end(), text);
-  return at == parts_.texts.end() ? kNoId : static_cast<std::uint32_t>(at - parts_.texts.begin());
-}
-
 std::vector<std::uint32_t> TraceStore::flows_from(SliceId s) const {
   std::vector<std::uint32_t> found;
   const auto& flows = parts_.flows;

@@ -38,7 +38,7 @@ struct SourceFile {
   Nanoseconds clock_offset = 0;    // was added too, so that matched collectives end together
   Nanoseconds clock_residual = 0;  // how far matched collectives still disagree; 0 with no matches
   int clock_matches = 0;           // collectives the offset rests on; 0 = the clock is the file's own
-  std::uint8_t offset_shift = 0;   // slice_source() << offset_shift = byte offset in the inflated file
+  std::uint8_t offset_shift = 0;   // Parts::source << offset_shift = byte offset in the inflated file
 };
 struct NodeInfo { std::string label; std::uint32_t first_rank = 0, ranks = 0; };
 /// A rank, or a process where the trace knows no ranks (rank = -1).
@@ -119,8 +119,6 @@ class TraceStore {
   Nanoseconds end() const { return parts_.end; }
   std::string_view text(std::uint32_t id) const { return parts_.texts[id]; }
   std::size_t texts() const { return parts_.texts.size(); }
-  /// The text's id, or kNoId.
-  std::uint32_t text_id(std::string_view text) const;
 
   const std::vector<Op>& ops() const { return parts_.ops; }
   const std::vector<NodeInfo>& nodes() const { return parts_.nodes; }
