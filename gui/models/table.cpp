@@ -1,8 +1,10 @@
 #include "gui/models/table.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "gui/look/text.hpp"
+#include "sim/timeline/export/export.hpp"
 
 namespace stepcast::gui {
 QString cell_text(const TableCell& cell, CellKind kind) {
@@ -21,12 +23,6 @@ QString cell_text(const TableCell& cell, CellKind kind) {
   return cell.text;
 }
 
-QString csv_field(const QString& text) {
-  if (!text.contains(',') && !text.contains('"') && !text.contains('\n')) return text;
-  QString quoted = text;
-  return '"' + quoted.replace("\"", "\"\"") + '"';
-}
-
 QString csv_title(const TableColumn& column) {
   switch (column.kind) {
     case CellKind::time:
@@ -40,19 +36,16 @@ QString csv_title(const TableColumn& column) {
 }
 
 QString csv_of(const Table& table) {
-  QString out;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) out += (c == 0 ? "" : ",") + csv_field(csv_title(table.columns[c]));
-  out += '\n';
+  std::vector<std::string> header;
+  for (const TableColumn& column : table.columns) header.push_back(csv_title(column).toStdString());
+  std::vector<std::vector<std::string>> rows;
   for (const TableRow& row : table.rows) {
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (c > 0) out += ',';
-      if (c >= row.cells.size()) continue;
-      const TableCell& cell = row.cells[c];
-      const bool is_number = table.columns[c].kind != CellKind::text && std::isfinite(cell.value);
-      out += is_number ? QString::number(cell.value, 'g', 17) : csv_field(cell.text);
+    std::vector<std::string>& cells = rows.emplace_back(table.columns.size());
+    for (std::size_t c = 0; c < std::min(table.columns.size(), row.cells.size()); ++c) {
+      const bool is_number = table.columns[c].kind != CellKind::text && std::isfinite(row.cells[c].value);
+      cells[c] = (is_number ? QString::number(row.cells[c].value, 'g', 17) : row.cells[c].text).toStdString();
     }
-    out += '\n';
   }
-  return out;
+  return QString::fromStdString(trace::csv_text(header, rows));
 }
 }  // namespace stepcast::gui

@@ -44,5 +44,4 @@ QString cell_text(const TableCell& cell, CellKind kind);
 QString csv_of(const Table& table);
 /// Adds the unit of a numeric column to its title for CSV: "mean (ns)".
 QString csv_title(const TableColumn& column);
-QString csv_field(const QString& text);
 }  // namespace stepcast::gui
