@@ -3,7 +3,6 @@
 //   fuzz_trace_reader CORPUS [runs=N] [seconds=S] [seed=N]
 // The same seed gives the same inputs everywhere. An input that fails is left as fuzz_failure.bin in the temporary folder.
 #include <unistd.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,24 +15,12 @@
 #include "sim/timeline/read/open_trace.hpp"
 #include "sim/timeline/read/slice_args.hpp"
 #include "tests/fuzz/trace_reader/mutate.hpp"
+#include "tests/support/gzip.hpp"
 
 namespace {
 using namespace stepcast;
 namespace fs = std::filesystem;
 
-std::string gzipped(const std::string& text) {
-  std::string out(compressBound(static_cast<uLong>(text.size())) + 64, '\0');
-  z_stream z{};
-  deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  z.avail_in = static_cast<uInt>(text.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
-}
 void put(const std::string& path, const std::string& bytes) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) throw EnvironmentError(path + " cannot be written");
@@ -98,7 +85,7 @@ int main(int count, char** values) {
     if (seconds > 0 ? std::chrono::steady_clock::now() - begun > std::chrono::seconds(seconds) : run >= runs) break;
     std::string input = run < seeds.size() ? seeds[run] : fuzz::mutated(seeds, noise);
     if (noise.below(8) == 0) {
-      input = gzipped(input);
+      input = test::gzip_of(input);
       if (noise.below(2) == 0) input[noise.below(input.size())] ^= static_cast<char>(1 + noise.below(255));
       if (noise.below(4) == 0) input.resize(noise.below(input.size()));
     }

@@ -1,26 +1,15 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
 #include "sim/import/chakra/chakra_node.hpp"
 #include "sim/import/chakra/execution_trace.hpp"
 #include "sim/import/kineto/kineto.hpp"
 #include "sim/import/replay/replay.hpp"
+#include "tests/support/temp_path.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
 
 namespace {
-struct File {
-  std::string path;
-  File(const std::string& name, const std::string& content) : path((std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string()) {
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  ~File() { std::filesystem::remove(path); }
-};
 // Protobuf by hand: varint, field with a number, field with bytes, length-delimited message.
 std::string varint(std::uint64_t v) {
   std::string out;
@@ -31,7 +20,7 @@ std::string number(int field, std::uint64_t v) { return varint(static_cast<std::
 std::string bytes(int field, const std::string& v) { return varint((static_cast<std::uint64_t>(field) << 3) | 2) + varint(v.size()) + v; }
 std::string message(const std::string& body) { return varint(body.size()) + body; }
 Workload read(const std::string& name, const std::string& content, Anomalies& anomalies) {
-  const File file(name, content);
+  const test::TempPath file(name, content);
   const std::vector<std::string> paths{file.path};
   return chakra::read_traces(paths, anomalies);
 }
@@ -147,7 +136,7 @@ chakra::ExecutionTrace host(std::uint64_t first_id, const std::string& second = 
 }  // namespace
 
 TEST_CASE("an execution trace lends shapes by id or by order and different captures are refused", "[chakra]") {
-  const File with_ids("k1.json", kineto_text(true)), without("k2.json", kineto_text(false)), longer("k3.json", kineto_text(false, 3));
+  const test::TempPath with_ids("k1.json", kineto_text(true)), without("k2.json", kineto_text(false)), longer("k3.json", kineto_text(false, 3));
   RankTrace a = kineto::read_trace(with_ids.path), b = kineto::read_trace(without.path), c = kineto::read_trace(longer.path);
   REQUIRE(chakra::link(host(11), a).by_id == 2);
   REQUIRE(a.op_shapes.at(a.events[0].shape).dims == "[[2,4],[4,8]]");

@@ -1,26 +1,15 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "sim/core/result.hpp"
 #include "sim/import/chrome_timeline/chrome_timeline.hpp"
 #include "sim/import/common/step_accounting.hpp"
+#include "tests/support/temp_path.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
 
 namespace {
-struct File {
-  std::string path;
-  File(const std::string& name, const std::string& content) : path((std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string()) {
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  ~File() { std::filesystem::remove(path); }
-};
 RankTrace read(const std::string& content) {
   REQUIRE(chrome_timeline::sniff(content));
-  const File file("t.json", content);
+  const test::TempPath file("t.json", content);
   return chrome_timeline::read_timeline(file.path);
 }
 std::int64_t count_of(const RankTrace& t, EventKind kind) {

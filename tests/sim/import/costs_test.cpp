@@ -1,26 +1,15 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "sim/cost/cost_model.hpp"
 #include "sim/import/costs/kernel_samples.hpp"
 #include "sim/import/costs/op_shapes.hpp"
 #include "sim/import/kineto/kineto.hpp"
 #include "sim/profile/kernel_key.hpp"
 #include "sim/profile/text_of_profile.hpp"
+#include "tests/support/temp_path.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
 
 namespace {
-struct File {
-  std::string path;
-  File(const std::string& name, const std::string& content) : path((std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string()) {
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  ~File() { std::filesystem::remove(path); }
-};
 std::string key_of(std::string_view name, const OpShape& shape, std::string_view kernel = "nvjet_tst_128x256") {
   const auto op = costed_op(name, shape, kernel);
   return op ? kernel_key(*op) : "";
@@ -58,7 +47,7 @@ TEST_CASE("arguments that do not say enough give no cost", "[costs]") {
 
 TEST_CASE("a sample is the sum of an operator's kernels and disturbed calls are left out", "[costs]") {
   for (const bool disturbed : {false, true}) {
-    const File file("c.json", trace(disturbed));
+    const test::TempPath file("c.json", trace(disturbed));
     std::vector<RankTrace> traces;
     traces.push_back(kineto::read_trace(file.path));
     Anomalies anomalies;
@@ -72,14 +61,14 @@ TEST_CASE("a sample is the sum of an operator's kernels and disturbed calls are 
 }
 
 TEST_CASE("an extended profile is read back and returns the measured time", "[costs]") {
-  const File file("c.json", trace(false));
+  const test::TempPath file("c.json", trace(false));
   std::vector<RankTrace> traces;
   traces.push_back(kineto::read_trace(file.path));
   Anomalies anomalies;
   const auto samples = kernel_samples(traces, anomalies);
   REQUIRE(bundled_profile_of(traces[0].devices.at(0)) == "h100-sxm5-80g");
   const Profile mine = extended(base_profile("h100-sxm5-80g"), samples, {}, "mine", "test");
-  const File written("p.profile.json", text_of_profile(mine));
+  const test::TempPath written("p.profile.json", text_of_profile(mine));
   const Profile back = read_profile(written.path).value_or_throw();
   REQUIRE(back.name == "mine");
   const CostModel model(back, back.gpu, {.host = HostMode::none});

@@ -1,8 +1,3 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "sim/core/result.hpp"
 #include "sim/import/chrome_json/chrome_json.hpp"
 #include "sim/import/common/collective_match.hpp"
@@ -10,19 +5,12 @@
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/common/trace_timeline.hpp"
 #include "sim/import/kineto/kineto.hpp"
+#include "tests/support/temp_path.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
 
 namespace {
-/// A file that lives as long as the test case.
-struct File {
-  std::string path;
-  File(const std::string& name, const std::string& content) : path((std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string()) {
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  ~File() { std::filesystem::remove(path); }
-};
 std::string event(const char* cat, const char* name, int pid, int tid, double ts, double dur, const std::string& args = "{}") {
   char buffer[1000];
   std::snprintf(buffer, sizeof buffer, R"({"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %.3f, "dur": %.3f, "args": %s})", cat, name, pid, tid, ts, dur,
@@ -47,7 +35,7 @@ std::vector<std::string> two_steps(double at = 1e6, double late = 0) {
   return all;
 }
 std::string message_of(const std::string& content, const char* name = "bad.json") {
-  const File file(name, content);
+  const test::TempPath file(name, content);
   try {
     kineto::read_trace(file.path);
   } catch (const InputError& e) {
@@ -58,7 +46,7 @@ std::string message_of(const std::string& content, const char* name = "bad.json"
 }  // namespace
 
 TEST_CASE("a step's compute and communication and exposed communication are what the drawing says", "[kineto]") {
-  const File file("a.json", document(two_steps()));
+  const test::TempPath file("a.json", document(two_steps()));
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.rank == 3);
   const auto accounts = accounts_of(trace);
@@ -72,7 +60,7 @@ TEST_CASE("a step's compute and communication and exposed communication are what
 }
 
 TEST_CASE("the annotation around the launch names the collective when the kernel's name lies", "[kineto]") {
-  const File file("a.json", document(two_steps()));
+  const test::TempPath file("a.json", document(two_steps()));
   const RankTrace trace = kineto::read_trace(file.path);
   for (const TraceEvent& e : trace.events)
     if (e.kind == EventKind::collective) {
@@ -103,7 +91,7 @@ TEST_CASE("times keep their nanoseconds and categories of 1.8 are read", "[kinet
   REQUIRE(chrome_json::nanoseconds_of("1623212388426902", ns));
   REQUIRE(ns == 1623212388426902000);
   REQUIRE_FALSE(chrome_json::nanoseconds_of("NaN", ns));
-  const File file("old.json", document({event("Operator", "ProfilerStep#5", 1, 1, 0, 100), event("Runtime", "cudaLaunchKernel", 1, 1, 10, 5, "{\"correlation\": 8}"),
+  const test::TempPath file("old.json", document({event("Operator", "ProfilerStep#5", 1, 1, 0, 100), event("Runtime", "cudaLaunchKernel", 1, 1, 10, 5, "{\"correlation\": 8}"),
                                         R"({"ph": "X", "cat": "Kernel", "name": "k", "pid": 0, "tid": "stream 7", "ts": 20, "dur": 30, "args": {"correlation": 8}})"}, ""));
   const auto accounts = accounts_of(kineto::read_trace(file.path));
   REQUIRE(accounts.size() == 1);
@@ -114,7 +102,7 @@ TEST_CASE("any window size gives the same events", "[kineto]") {
   std::vector<std::string> events;
   for (int i = 0; i < 200; ++i)  // names with braces, quotes and commas; lists of objects in args: everything a cut could trip over
     events.push_back(event("cpu_op", i % 3 == 0 ? "a},{\\\"b" : "x[{", 1, 1, i, 1, i % 2 == 0 ? R"({"list": [{"ph": "X"}, {"ph": "Y"}]})" : "{}"));
-  const File file("w.json", document(events));
+  const test::TempPath file("w.json", document(events));
   for (const std::size_t window : {256, 300, 1000, 5000, 1 << 20}) {
     Anomalies anomalies;
     std::int64_t sum = 0, count = 0;
@@ -132,7 +120,7 @@ TEST_CASE("damage costs the damaged event and nothing else", "[kineto]") {  // p
   events.insert(events.begin() + 3, R"({"ph": "X", "cat": "cpu_op", "name": "bad )" "\xff\x01" R"(", "pid": 1, "tid": 1, "ts": 1000070, "dur": 1})");
   events.insert(events.begin() + 5, R"({"ph": "X", "cat": "cpu_op", "name": "no end", "ts": 12, "dur": })");
   events.insert(events.begin() + 7, R"({"ph": "X", "cat": "cpu_op", "name": "nan", "pid": 1, "tid": 1, "ts": NaN, "dur": 1})");
-  const File file("d.json", document(events));
+  const test::TempPath file("d.json", document(events));
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.anomalies.count_of("text_repaired") >= 1);
   REQUIRE(trace.anomalies.count_of("event_without_time") == 1);
@@ -151,13 +139,13 @@ TEST_CASE("files that are no whole trace are refused with one sentence", "[kinet
   REQUIRE(message_of(whole.substr(0, whole.size() / 2)).find("breaks off after") != std::string::npos);
   REQUIRE(message_of(whole + whole).find("goes on behind the end") != std::string::npos);
   REQUIRE(message_of(whole, "x.gz").empty());  // the content counts, not the name
-  const File cut("cut.json", whole.substr(0, whole.size() / 2));
+  const test::TempPath cut("cut.json", whole.substr(0, whole.size() / 2));
   REQUIRE(kineto::read_trace(cut.path, {.allow_partial = true}).anomalies.count_of("file_broken_off") == 1);
 }
 
 TEST_CASE("ranks on different clocks are aligned by the ends of their collectives and waiting is split from transfer", "[kineto]") {
   // Rank 1 arrives 200 us late in every all-reduce and its clock is 5 ms ahead.
-  const File a("rank-0.json", document(two_steps(), "")), b("rank-1.json", document(two_steps(1e6 + 5000, 200), ""));
+  const test::TempPath a("rank-0.json", document(two_steps(), "")), b("rank-1.json", document(two_steps(1e6 + 5000, 200), ""));
   std::vector<RankTrace> traces;
   traces.push_back(kineto::read_trace(a.path));
   traces.push_back(kineto::read_trace(b.path));
@@ -181,7 +169,7 @@ TEST_CASE("ranks on different clocks are aligned by the ends of their collective
 TEST_CASE("steps without marks are cut at the optimizer", "[kineto]") {  // chakra issue 162: no ProfilerStep mark
   std::vector<std::string> events;
   for (int i = 0; i < 5; ++i) events.push_back(event("user_annotation", "Optimizer.step#SGD.step", 1, 1, i * 1000 + 900, 50));
-  const File file("s.json", document(events));
+  const test::TempPath file("s.json", document(events));
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.steps.size() == 4);
   REQUIRE(trace.steps[0].end - trace.steps[0].start == 1'000'000);
@@ -189,6 +177,6 @@ TEST_CASE("steps without marks are cut at the optimizer", "[kineto]") {  // chak
 }
 
 TEST_CASE("a kernel that starts before its launch is counted", "[kineto]") {  // kineto issue 1380
-  const File file("k.json", document({event("cuda_runtime", "cudaLaunchKernel", 1, 1, 100, 5, "{\"correlation\": 1}"), event("kernel", "k", 0, 7, 95, 5, "{\"correlation\": 1}")}));
+  const test::TempPath file("k.json", document({event("cuda_runtime", "cudaLaunchKernel", 1, 1, 100, 5, "{\"correlation\": 1}"), event("kernel", "k", 0, 7, 95, 5, "{\"correlation\": 1}")}));
   REQUIRE(kineto::read_trace(file.path).anomalies.count_of("kernel_before_launch") == 1);
 }

@@ -1,26 +1,15 @@
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
 #include "sim/import/goal/goal.hpp"
 #include "sim/import/replay/replay.hpp"
 #include "sim/import/replay/what_if.hpp"
 #include "sim/import/straggler/straggler_table.hpp"
+#include "tests/support/temp_path.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
 
 namespace {
-struct File {
-  std::string path;
-  File(const std::string& name, const std::string& content) : path((std::filesystem::temp_directory_path() / (std::to_string(getpid()) + name)).string()) {
-    std::ofstream(path, std::ios::binary) << content;
-  }
-  ~File() { std::filesystem::remove(path); }
-};
 /// Two ranks, one step: compute of 1 s and 3 s, then an all-reduce of 0.5 s over both, then 1 s.
 Workload two_ranks() {
   Workload w;
@@ -58,13 +47,13 @@ TEST_CASE("a collective ends its transfer after the last member arrived", "[repl
 
 TEST_CASE("a workload survives its file and every compression", "[replay]") {
   for (const char* name : {"w.workload.json", "w.workload.json.gz", "w.workload.json.zst"}) {
-    const File file(name, "");
+    const test::TempPath file(name, "");
     write_workload(two_ranks(), file.path);
     const Workload w = read_workload(file.path).value_or_throw();
     REQUIRE(w.op_count() == 6);
     REQUIRE(replay(w).step_s[0] == Approx(4.75));
   }
-  const File wrong("w.workload.json", R"({"stepcast_workload": 1, "origin": "x", "names": [], "ranks": [{"rank": 0, "lanes": ["a"], "ops": [[0,0,0,1,0,0,0,-1,-1,0,-1,[5]]]}]})");
+  const test::TempPath wrong("w.workload.json", R"({"stepcast_workload": 1, "origin": "x", "names": [], "ranks": [{"rank": 0, "lanes": ["a"], "ops": [[0,0,0,1,0,0,0,-1,-1,0,-1,[5]]]}]})");
   REQUIRE_FALSE(read_workload(wrong.path));
 }
 
@@ -101,21 +90,21 @@ TEST_CASE("ranks of different recordings are refused by naming who waits", "[rep
 
 TEST_CASE("GOAL schedules run calculations in order and meet messages by tag", "[goal]") {
   // rank 0: 1000 ns, then 100 b to rank 1; rank 1 receives, then 500 ns: 1 us + (3.7 us + 4 ns) + 0.5 us.
-  const File file("a.goal", "num_ranks 2\n\nrank 0 {\nl1: calc 1000\nl2: send 100b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from 0 tag 7\nl2: calc 500\nl2 requires l1\n}\n");
+  const test::TempPath file("a.goal", "num_ranks 2\n\nrank 0 {\nl1: calc 1000\nl2: send 100b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from 0 tag 7\nl2: calc 500\nl2 requires l1\n}\n");
   Anomalies anomalies;
   const Workload w = goal::read_schedule(file.path, anomalies);
   REQUIRE(workload_fault(w).empty());
   REQUIRE(replay(w).total_s == Approx(1e-6 + 3.704e-6 + 0.5e-6));
   REQUIRE(goal::sniff("num_ranks 2\n"));
-  const File cut("b.goal", "num_ranks 2\nrank 0 {\nl1: calc 1000\n");
+  const test::TempPath cut("b.goal", "num_ranks 2\nrank 0 {\nl1: calc 1000\n");
   REQUIRE(message_of([&] { goal::read_schedule(cut.path, anomalies); }).find("ends inside a rank's block") != std::string::npos);
-  const File loop("c.goal", "num_ranks 1\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\nl2 requires l1\n}\n");
+  const test::TempPath loop("c.goal", "num_ranks 1\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\nl2 requires l1\n}\n");
   REQUIRE(message_of([&] { goal::read_schedule(loop.path, anomalies); }).find("require each other") != std::string::npos);
 }
 
 TEST_CASE("an operation table splits waiting from transfer", "[straggler]") {
   // Rank 1 (stage 1) receives from 0 s, the send comes at 1 s and both end at 1.1: transfer 0.1 s.
-  const File file("t.csv",
+  const test::TempPath file("t.csv",
                   "dp_rank,stage,rank,step,optype,start_ts,duration,seq_id,mc,mb_id,gmc\n0,0,0,5,forward-compute,0,1,0,0,0,0\n0,0,0,5,forward-send,1,0.1,0,-1,-1,-1\n"
                   "0,1,1,5,forward-recv,0,1.1,0,-1,-1,-1\n0,1,1,5,forward-compute,1.1,2,0,0,0,1\n");
   Anomalies anomalies;
@@ -133,7 +122,7 @@ TEST_CASE("a Chakra trace is read with packed and single dependencies and refuse
   std::string node("\x08\x01\x12\x02" "a1" "\x18\x07\x2a\x01\x00", 11);
   node += std::string("\x52\x0d\x0a\x09" "comm_type" "\x48\x00", 15) + std::string("\x52\x0f\x0a\x09" "comm_size" "\x48\x80\x80\x40", 17);
   const std::string whole = bytes + static_cast<char>(node.size()) + node;
-  const File file("c.0.et", whole);
+  const test::TempPath file("c.0.et", whole);
   Anomalies anomalies;
   const std::vector<std::string> paths{file.path};
   const Workload w = chakra::read_traces(paths, anomalies);
@@ -142,7 +131,7 @@ TEST_CASE("a Chakra trace is read with packed and single dependencies and refuse
   REQUIRE(w.ranks[0].ops[1].after == std::vector<std::uint32_t>{0});
   REQUIRE(w.ranks[0].ops[0].duration_s == Approx(7e-6));
   REQUIRE(chakra::sniff(whole));
-  const File cut("c.1.et", whole.substr(0, whole.size() - 3));
+  const test::TempPath cut("c.1.et", whole.substr(0, whole.size() - 3));
   const std::vector<std::string> broken{cut.path};
   REQUIRE(message_of([&] { chakra::read_traces(broken, anomalies); }).find("breaks off or is damaged at byte 17 after 1 nodes") != std::string::npos);
 }

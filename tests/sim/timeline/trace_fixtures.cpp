@@ -1,20 +1,8 @@
 #include "tests/sim/timeline/trace_fixtures.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <filesystem>
-
-#include "sim/io/files.hpp"
 
 namespace stepcast::test {
-TempPath::TempPath(const std::string& name) : path((std::filesystem::temp_directory_path() / ("stepcast_" + std::to_string(getpid()) + "_" + name)).string()) {}
-TempPath::TempPath(const std::string& name, const std::string& content) : TempPath(name) { write_file(path, content); }
-TempPath::~TempPath() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
-
 trace::OpenResult opened(const std::string& events, const trace::OpenOptions& options) {
   const TempPath file("events.json", "{\"traceEvents\":[" + events + "]}");
   return trace::open_trace({file.path}, options);

@@ -4,18 +4,9 @@
 
 #include "sim/timeline/read/open_trace.hpp"
 #include "sim/timeline/store/store_builder.hpp"
+#include "tests/support/temp_path.hpp"
 
 namespace stepcast::test {
-/// A file (or folder) below the temporary folder, named by process and removed at the end of the test.
-class TempPath {
- public:
-  explicit TempPath(const std::string& name);
-  TempPath(const std::string& name, const std::string& content);
-  TempPath(const TempPath&) = delete;
-  TempPath& operator=(const TempPath&) = delete;
-  ~TempPath();
-  const std::string path;
-};
 /// Opens events ("{...},{...}") as a Chrome trace.
 trace::OpenResult opened(const std::string& events, const trace::OpenOptions& options = {});
 std::string gzipped(const std::string& content);

@@ -1,10 +1,9 @@
-#include <zlib.h>
-
 #include <cstring>
 #include <filesystem>
 
 #include "sim/io/json.hpp"
 #include "tests/sim/cli/run_binary.hpp"
+#include "tests/support/gzip.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast::test;
@@ -27,19 +26,6 @@ std::string tar_of(const std::string& name, const std::string& content) {
   header[156] = '0';
   std::memcpy(header.data() + 257, "ustar", 5);
   return header + content + std::string((512 - content.size() % 512) % 512, '\0') + std::string(1024, '\0');
-}
-std::string gzip_of(const std::string& content) {
-  std::string out(compressBound(content.size()) + 64, '\0');
-  z_stream z{};
-  deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  z.avail_in = static_cast<uInt>(content.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  deflate(&z, Z_FINISH);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
 }
 }  // namespace
 
