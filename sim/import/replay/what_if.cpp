@@ -25,6 +25,17 @@ std::int64_t change_ops(Workload& w, Visit&& visit) {
     for (WorkOp& o : rank.ops) changed += visit(rank, o) ? 1 : 0;
   return changed;
 }
+/// The workload in which the ops that `is_meant` picks take 1/factor of their time.
+template <class Pick>
+Change with_ops_faster(const Workload& workload, std::string assumption, double factor, Pick&& is_meant) {
+  Change c{workload, std::move(assumption), 0};
+  c.ops_changed = change_ops(c.workload, [&](const WorkRank&, WorkOp& o) {
+    if (!is_meant(o)) return false;
+    o.duration_s /= factor;
+    return true;
+  });
+  return c;
+}
 /// Start-up of each (group, kind of op, collective): the least transfer recorded.
 std::map<std::tuple<int, int, int>, double> startups_of(const Workload& w) {
   std::map<std::tuple<int, int, int>, double> least;
@@ -44,23 +55,13 @@ double startup_of(const std::map<std::tuple<int, int, int>, double>& least, cons
 }  // namespace
 
 Change with_faster(const Workload& workload, const std::string& part, double factor) {
-  Change c{workload, fmt::format("compute ops named *{}* take 1/{:g} of their time; all else, launch times included, stays", part, factor), 0};
-  c.ops_changed = change_ops(c.workload, [&](const WorkRank&, WorkOp& o) {
-    if (o.kind != WorkKind::compute || c.workload.names.text_of(o.name).find(part) == std::string::npos) return false;
-    o.duration_s /= factor;
-    return true;
-  });
-  return c;
+  return with_ops_faster(workload, fmt::format("compute ops named *{}* take 1/{:g} of their time; all else, launch times included, stays", part, factor), factor,
+                         [&](const WorkOp& o) { return o.kind == WorkKind::compute && workload.names.text_of(o.name).find(part) != std::string::npos; });
 }
 
 Change with_faster_host(const Workload& workload, double factor) {
-  Change c{workload, fmt::format("host work between device calls takes 1/{:g} of its time (data loading inside it included)", factor), 0};
-  c.ops_changed = change_ops(c.workload, [&](const WorkRank&, WorkOp& o) {
-    if (o.kind != WorkKind::host) return false;
-    o.duration_s /= factor;
-    return true;
-  });
-  return c;
+  return with_ops_faster(workload, fmt::format("host work between device calls takes 1/{:g} of its time (data loading inside it included)", factor), factor,
+                         [](const WorkOp& o) { return o.kind == WorkKind::host; });
 }
 
 Change with_network_factors(const Workload& workload, double bandwidth_factor, double latency_factor) {
