@@ -58,4 +58,9 @@ bool nanoseconds_of(std::string_view microseconds, Nanoseconds& out);
 std::string_view value_of(std::string_view object, std::string_view key);
 /// Raw JSON text -> plain text (\n, \", \uXXXX).
 std::string unescaped(std::string_view raw);
+/// Index just behind the string that opens at `at`; the text's size where it does not end.
+std::size_t behind_string(std::string_view text, std::size_t at);
+/// The number, word, list or object that begins at `at`, up to the comma or bracket that ends it, without space behind.
+std::string_view token_at(std::string_view text, std::size_t at);
+bool is_space(char c);
 }  // namespace stepcast::chrome_json

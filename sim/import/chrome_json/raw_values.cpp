@@ -37,8 +37,6 @@ bool nanoseconds_of(std::string_view text, Nanoseconds& out) {
   return true;
 }
 
-namespace {
-/// Index just behind the string that opens at `at`.
 std::size_t behind_string(std::string_view s, std::size_t at) {
   for (++at; at < s.size(); ++at) {
     if (s[at] == '\\') ++at;
@@ -47,7 +45,22 @@ std::size_t behind_string(std::string_view s, std::size_t at) {
   return s.size();
 }
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-}  // namespace
+
+std::string_view token_at(std::string_view s, std::size_t at) {
+  std::size_t end = at, level = 0;
+  while (end < s.size()) {
+    const char c = s[end];
+    if (c == '"') { end = behind_string(s, end); continue; }
+    if (c == '{' || c == '[') ++level;
+    else if (c == '}' || c == ']') {
+      if (level == 0) break;
+      --level;
+    } else if (c == ',' && level == 0) break;
+    ++end;
+  }
+  while (end > at && is_space(s[end - 1])) --end;
+  return s.substr(at, end - at);
+}
 
 std::string_view value_of(std::string_view object, std::string_view key) {
   // Most keys are absent from most objects: look for the bytes first, walk the levels only on a hit.
@@ -77,19 +90,7 @@ std::string_view value_of(std::string_view object, std::string_view key) {
       const std::size_t end = behind_string(object, at);
       return object.substr(at + 1, end - at - 2 < object.size() ? end - at - 2 : 0);
     }
-    std::size_t end = at, level = 0;
-    while (end < object.size()) {
-      const char c = object[end];
-      if (c == '"') { end = behind_string(object, end); continue; }
-      if (c == '{' || c == '[') ++level;
-      else if (c == '}' || c == ']') {
-        if (level == 0) break;
-        --level;
-      } else if (c == ',' && level == 0) break;
-      ++end;
-    }
-    while (end > at && is_space(object[end - 1])) --end;
-    return object.substr(at, end - at);
+    return token_at(object, at);
   }
   return {};
 }
