@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/comm/single_communicator.hpp"
 #include "runtime/cpu/cpu_communicator.hpp"
 #include "runtime/cpu/cpu_device.hpp"
 #include "runtime/cpu/sgemm.hpp"
@@ -28,7 +29,8 @@ class CpuBackend final : public Backend {
   }
   std::unique_ptr<Device> open(int /*local_rank*/) override { return std::make_unique<CpuDevice>(cpu_info()); }
   std::unique_ptr<Communicator> new_communicator(Device& device, Store& store, const GroupRequest& request) override {
-    return request.size == 1 ? new_single_communicator(device) : new_network_communicator(store, request);
+    if (request.size == 1) return std::make_unique<SingleCommunicator>(device);
+    return new_network_communicator(store, request);
   }
 };
 }  // namespace

@@ -6,6 +6,4 @@ namespace stepcast::runtime {
 std::unique_ptr<Communicator> new_network_communicator(Store& store, const GroupRequest& request);
 /// "" where several ranks cannot be connected.
 std::string network_library();
-/// A group of one: every call is a copy or nothing.
-std::unique_ptr<Communicator> new_single_communicator(Device& device);
 }  // namespace stepcast::runtime

@@ -1,7 +1,7 @@
+#include "runtime/comm/single_communicator.hpp"
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/cuda/nccl_communicator.hpp"
 #include "runtime/cuda/probe.hpp"
-#include "runtime/cuda/single_communicator.hpp"
 #include "sim/core/assert.hpp"
 
 namespace stepcast::runtime {

@@ -1,8 +1,9 @@
-#include "runtime/cpu/cpu_communicator.hpp"
+#pragma once
+#include "runtime/comm/communicator.hpp"
 #include "sim/core/assert.hpp"
 
 namespace stepcast::runtime {
-namespace {
+/// A group of one rank: sums are what they were, gathers are copies. A header, so that a plugin takes it without another library.
 class SingleCommunicator final : public Communicator {
  public:
   explicit SingleCommunicator(Device& device) : device_(device) {}
@@ -23,7 +24,4 @@ class SingleCommunicator final : public Communicator {
   }
   Device& device_;
 };
-}  // namespace
-
-std::unique_ptr<Communicator> new_single_communicator(Device& device) { return std::make_unique<SingleCommunicator>(device); }
 }  // namespace stepcast::runtime
