@@ -16,32 +16,18 @@
 
 #include "runtime/launch/tcp_store.hpp"
 #include "sim/core/assert.hpp"
+#include "sim/io/whole_transfer.hpp"
 
 namespace stepcast::runtime {
 namespace {
 constexpr std::uint32_t kLongestMessage = 64u << 20;  // bytes; a store holds addresses and tables of numbers
 
 bool send_all(int descriptor, const void* data, std::size_t bytes) {
-  const auto* at = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t sent = ::send(descriptor, at, bytes, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    at += sent;
-    bytes -= static_cast<std::size_t>(sent);
-  }
-  return true;
+  return transfer_whole(static_cast<const char*>(data), bytes,
+                        [descriptor](const char* at, std::size_t left) { return ::send(descriptor, at, left, MSG_NOSIGNAL); });
 }
 bool receive_all(int descriptor, void* data, std::size_t bytes) {
-  auto* at = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t got = ::recv(descriptor, at, bytes, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
+  return transfer_whole(static_cast<char*>(data), bytes, [descriptor](char* at, std::size_t left) { return ::recv(descriptor, at, left, 0); });
 }
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "sim/core/assert.hpp"
+#include "sim/io/whole_transfer.hpp"
 #include "sim/validate/predictor.hpp"
 
 /// Worker processes over pipes. SimGrid keeps one engine per process, so threads would not do.
@@ -23,26 +24,10 @@ struct WorkerProcess {
 };
 
 bool write_whole(int fd, const void* data, std::size_t size) {
-  const char* at = static_cast<const char*>(data);
-  while (size > 0) {
-    const ssize_t n = ::write(fd, at, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    at += n;
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
+  return transfer_whole(static_cast<const char*>(data), size, [fd](const char* at, std::size_t left) { return ::write(fd, at, left); });
 }
 bool read_whole(int fd, void* data, std::size_t size) {
-  char* at = static_cast<char*>(data);
-  while (size > 0) {
-    const ssize_t n = ::read(fd, at, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    at += n;
-    size -= static_cast<std::size_t>(n);
-  }
-  return true;
+  return transfer_whole(static_cast<char*>(data), size, [fd](char* at, std::size_t left) { return ::read(fd, at, left); });
 }
 
 void put_text(std::string& out, const std::string& text) {
