@@ -96,11 +96,7 @@ class Block {
   }
 
   void backward(View x, View gradient, GradientSink* sink) {
-    bias_gradient(op::residual, at_.down_bias, gradient, s_.C);
-    LinearCall d = down();
-    d.dy = gradient;
-    linear_backward(c_, d);
-    ready(sink, at_.down);
+    branch_end_backward(down(), at_.down_bias, at_.down, gradient, sink);
     {
       const OpScope scope = c_.op(op::mlp_act);
       c_.kernels().activation_backward(c_.stream, activation());
@@ -111,11 +107,7 @@ class Block {
     norm_backward(op::norm2, norm2(), gradient);
     ready(sink, at_.norm2_weight);
 
-    bias_gradient(op::residual, at_.out_bias, gradient, s_.C);
-    LinearCall o = out();
-    o.dy = gradient;
-    linear_backward(c_, o);
-    ready(sink, at_.out);
+    branch_end_backward(out(), at_.out_bias, at_.out, gradient, sink);
     {
       const OpScope scope = c_.op(op::attention);
       c_.kernels().attention_backward(c_.stream, attention());
@@ -211,6 +203,13 @@ class Block {
   void residual(View x, std::size_t bias, View y) const {
     const OpScope scope = c_.op(op::residual);
     c_.kernels().add(c_.stream, x, work_.branch.view(), s_.bias ? p_.weight(bias) : View{}, y, s_.rows(), s_.C);
+  }
+  /// Through the linear layer that ends a residual branch: its output's gradient is the block's.
+  void branch_end_backward(LinearCall call, std::size_t bias, std::size_t weight, View gradient, GradientSink* sink) const {
+    bias_gradient(op::residual, bias, gradient, s_.C);
+    call.dy = gradient;
+    linear_backward(c_, call);
+    ready(sink, weight);
   }
   void bias_gradient(std::string_view name, std::size_t bias, View dy, std::int64_t width) const {
     if (!s_.bias) return;
