@@ -16,7 +16,8 @@ Summary time_gemm(Bench& bench, const GemmShape& shape, Pass pass, Precision pre
 /// Causal attention, forward and backward.
 std::vector<Task> attention_tasks(Depth depth, Precision precision);
 /// Bandwidth-bound kernels by kind and size, forward and backward: elementwise, norm, loss, embedding, optimizer, reduction, copy.
-std::vector<Task> stream_tasks(Depth depth, Precision precision);
+/// On fp32 buffers: time follows bytes, so that a step of any precision reads its rate here.
+std::vector<Task> stream_tasks(Depth depth);
 /// "launch/host": host time to enqueue a kernel; "launch/kernel": an empty-sized kernel's time on the device, back to back with others.
 std::vector<Task> launch_tasks();
 }  // namespace stepcast::calibrate

@@ -1,10 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstring>
 
 #include "calibrate/kernels/kernel_tasks.hpp"
-#include "sim/core/random.hpp"
 #include "sim/profile/kernel_key.hpp"
 
 namespace stepcast::calibrate {
@@ -47,13 +43,13 @@ std::vector<StreamCase> cases() {
 }
 }  // namespace
 
-std::vector<Task> stream_tasks(Depth depth, Precision precision) {
+std::vector<Task> stream_tasks(Depth depth) {
   const std::vector<std::int64_t> sizes = depth == Depth::quick ? std::vector<std::int64_t>{1 << 13, 1 << 16, 1 << 19, 1 << 22}
                                                                 : std::vector<std::int64_t>{1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24};
   std::vector<Task> tasks;
   for (const StreamCase& one : cases())
     for (const std::int64_t n : sizes) {
-      Op op{.name = "stream", .pass = one.pass, .precision = precision, .shape = StreamShape{one.kind, Bytes(one.reads * n * 4), Bytes(one.writes * n * 4)}};
+      Op op{.name = "stream", .pass = one.pass, .precision = Precision::fp32, .shape = StreamShape{one.kind, Bytes(one.reads * n * 4), Bytes(one.writes * n * 4)}};
       const std::string key = "sweep/" + kernel_key(op);
       tasks.push_back({key, [one, n, key](Bench& bench) {
         // Eight buffers per turn cover every case; turns rotate so that a large case finds its data in memory, not in cache.

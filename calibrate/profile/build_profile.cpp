@@ -6,52 +6,13 @@
 #include <cmath>
 #include <cstdio>
 
+#include "calibrate/profile/sweep_entries.hpp"
 #include "sim/core/robust_stats.hpp"
 #include "sim/cost/roofline.hpp"
 #include "sim/cost/utilisation_lookup.hpp"
 
 namespace stepcast::calibrate {
 namespace {
-/// A key of the journal read back; false where it is of another kind.
-struct GemmEntry { GemmShape shape; std::string direction; double seconds; };
-struct AttentionEntry { AttentionShape shape; double seconds; };
-struct StreamEntry { std::string kind, direction; double bytes, seconds; };
-
-std::vector<GemmEntry> gemms(const std::vector<Entry>& entries) {
-  std::vector<GemmEntry> found;
-  for (const Entry& entry : entries) {
-    long m = 0, n = 0, k = 0, b = 0;
-    char precision[16] = "", direction[32] = "";
-    if (std::sscanf(entry.key.c_str(), "sweep/gemm/%15[^/]/m%ld/n%ld/k%ld/b%ld/%31s", precision, &m, &n, &k, &b, direction) != 6) continue;
-    found.push_back({{.m = m, .n = n, .k = k, .batch = b}, direction, entry.summary.median_s});
-  }
-  return found;
-}
-std::vector<AttentionEntry> attentions(const std::vector<Entry>& entries) {
-  std::vector<AttentionEntry> found;
-  for (const Entry& entry : entries) {
-    char kind[16] = "", precision[16] = "", mask[16] = "";
-    AttentionShape s;
-    long b = 0, h = 0, kv = 0, q = 0, k = 0, d = 0, v = 0;
-    if (std::sscanf(entry.key.c_str(), "sweep/attention_%15[^/]/%15[^/]/b%ld/h%ld/kv%ld/q%ld/k%ld/d%ld/v%ld/%15s", kind, precision, &b, &h, &kv,
-                    &q, &k, &d, &v, mask) != 10)
-      continue;
-    s = {.batch = b, .heads = h, .kv_heads = kv, .query_length = q, .key_length = k, .head_dim_qk = d, .head_dim_v = v,
-         .causal = std::string(mask) == "causal", .is_backward = std::string(kind) == "backward"};
-    found.push_back({s, entry.summary.median_s});
-  }
-  return found;
-}
-std::vector<StreamEntry> streams(const std::vector<Entry>& entries) {
-  std::vector<StreamEntry> found;
-  for (const Entry& entry : entries) {
-    char kind[32] = "", precision[16] = "", direction[32] = "";
-    double read = 0, written = 0;
-    if (std::sscanf(entry.key.c_str(), "sweep/%31[^/]/%15[^/]/r%lf/w%lf/%31s", kind, precision, &read, &written, direction) != 5) continue;
-    found.push_back({kind, direction, read + written, entry.summary.median_s});
-  }
-  return found;
-}
 const Entry* find(const std::vector<Entry>& entries, const std::string& key) {
   for (const Entry& entry : entries)
     if (entry.key == key) return &entry;
@@ -124,23 +85,31 @@ class Builder {
     gpu.compute_units = on_.device.compute_units;
     for (std::size_t p = 0; p < gpu.peak_flops.size(); ++p) gpu.peak_flops[p] = on_.device.peak_flops[p];
     gpu.memory_bandwidth = BytesPerSecond(on_.device.memory_bandwidth);
-    double flops = 0, bandwidth = 0, largest = 0;
+    double bandwidth = 0, largest = 0;
     // The step's own ops count as well: a calibration of a step alone has no sweeps.
     std::vector<Entry> both = entries_;
     for (const Entry& entry : entries_) {
       if (entry.key.starts_with("gemm/")) both.push_back({"sweep/" + entry.key + "/forward", entry.summary});
       if (entry.key.ends_with("/forward")) both.push_back({"sweep/" + entry.key, entry.summary});
     }
-    for (const GemmEntry& g : gemms(both)) flops = std::max(flops, gemm_amounts(g.shape, Precision::fp32).flops.value / g.seconds);
+    std::map<Precision, double> flops;
+    for (const GemmEntry& g : gemms(both)) {
+      double& best = flops[g.precision];
+      best = std::max(best, gemm_amounts(g.shape, g.precision).flops.value / g.seconds);
+    }
     for (const StreamEntry& s : streams(both)) largest = std::max(largest, s.bytes);
     // Of the larger sizes only: smaller ones live in caches.
     for (const StreamEntry& s : streams(both))
       if (s.bytes > largest / 8) bandwidth = std::max(bandwidth, s.bytes / s.seconds);
-    double& fp32 = gpu.peak_flops[static_cast<std::size_t>(Precision::fp32)];
-    if (fp32 <= 0) {
-      fp32 = flops > 0 ? flops : 1e9;
-      if (flops > 0) profile_.sources.push_back("peak_fp32: best product measured, no datasheet figure is known for this device");
-      else missing("peak_fp32 (1 GFLOP/s stands in)");
+    for (const auto& [precision, best] : flops) {
+      double& peak = gpu.peak_flops[static_cast<std::size_t>(precision)];
+      if (peak > 0) continue;
+      peak = best;
+      profile_.sources.push_back(fmt::format("peak_{}: best product measured, no datasheet figure is known for this device", text_of(precision)));
+    }
+    if (double& fp32 = gpu.peak_flops[static_cast<std::size_t>(Precision::fp32)]; fp32 <= 0) {
+      fp32 = 1e9;
+      missing("peak_fp32 (1 GFLOP/s stands in)");
     }
     if (gpu.memory_bandwidth.value <= 0) {
       gpu.memory_bandwidth = BytesPerSecond(std::max(bandwidth, 1e9));
@@ -149,56 +118,58 @@ class Builder {
   }
 
   void add_gemm() {
-    KernelFamily family{.name = "gemm/fp32", .feature_names = {"m", "n", "k"}, .source = source_};
-    const auto all = gemms(entries_);
-    for (const GemmEntry& g : all) {
-      if (g.direction != "forward") continue;
-      const double roofline = roofline_time(gemm_amounts(g.shape, Precision::fp32), Precision::fp32, profile_.gpu).value;
-      family.points.push_back({{log2f_of(static_cast<double>(g.shape.m)), log2f_of(static_cast<double>(g.shape.n)), log2f_of(static_cast<double>(g.shape.k))},
-                               static_cast<float>(roofline / g.seconds)});
-    }
-    if (family.points.empty()) return missing("matrix products");
-    family.hold_out_error = hold_out_error(family);
-    const UtilisationLookup lookup(family);
-    for (const char* direction : {"backward_data", "backward_weight"}) {
-      std::vector<std::pair<double, double>> ratios;
+    std::map<Precision, std::vector<GemmEntry>> by_precision;
+    for (const GemmEntry& g : gemms(entries_)) by_precision[g.precision].push_back(g);
+    std::map<std::string, std::vector<std::pair<double, double>>> ratios;  // over the forward product, by direction
+    for (const auto& [precision, all] : by_precision) {
+      KernelFamily family{.name = fmt::format("gemm/{}", text_of(precision)), .feature_names = {"m", "n", "k"}, .source = source_};
       for (const GemmEntry& g : all) {
-        if (g.direction != direction) continue;
-        const KernelAmounts amounts = gemm_amounts(g.shape, Precision::fp32);
-        const double forward = roofline_time(amounts, Precision::fp32, profile_.gpu).value /
-                               lookup.at({static_cast<double>(g.shape.m), static_cast<double>(g.shape.n), static_cast<double>(g.shape.k)}).value;
-        ratios.emplace_back(amounts.flops.value, g.seconds / forward);
+        if (g.direction != "forward") continue;
+        const double roofline = roofline_time(gemm_amounts(g.shape, precision), precision, profile_.gpu).value;
+        family.points.push_back({{log2f_of(static_cast<double>(g.shape.m)), log2f_of(static_cast<double>(g.shape.n)), log2f_of(static_cast<double>(g.shape.k))},
+                                 static_cast<float>(roofline / g.seconds)});
       }
-      if (!ratios.empty()) profile_.kernels.factors.push_back(factor_curve(std::string("gemm_") + direction, "flops", ratios, source_));
+      if (family.points.empty()) continue;
+      family.hold_out_error = hold_out_error(family);
+      const UtilisationLookup lookup(family);
+      for (const GemmEntry& g : all) {
+        if (g.direction == "forward") continue;
+        const KernelAmounts amounts = gemm_amounts(g.shape, precision);
+        const double forward = roofline_time(amounts, precision, profile_.gpu).value /
+                               lookup.at({static_cast<double>(g.shape.m), static_cast<double>(g.shape.n), static_cast<double>(g.shape.k)}).value;
+        ratios[g.direction].emplace_back(amounts.flops.value, g.seconds / forward);
+      }
+      profile_.kernels.families.push_back(std::move(family));
     }
-    profile_.kernels.families.push_back(std::move(family));
+    if (profile_.kernels.families.empty()) return missing("matrix products");
+    for (const auto& [direction, all] : ratios) profile_.kernels.factors.push_back(factor_curve("gemm_" + direction, "flops", all, source_));
   }
 
   void add_attention() {
     const auto all = attentions(entries_);
-    std::map<std::int64_t, KernelFamily> families;
+    std::map<std::pair<Precision, std::int64_t>, KernelFamily> families;
     std::vector<std::pair<double, double>> ratios;
     for (const AttentionEntry& a : all) {
       if (a.shape.is_backward) {
         for (const AttentionEntry& forward : all) {
           AttentionShape same = forward.shape;
           same.is_backward = true;
-          if (!forward.shape.is_backward && same.head_dim_qk == a.shape.head_dim_qk && same.key_length == a.shape.key_length &&
+          if (!forward.shape.is_backward && forward.precision == a.precision && same.head_dim_qk == a.shape.head_dim_qk && same.key_length == a.shape.key_length &&
               same.heads == a.shape.heads && same.kv_heads == a.shape.kv_heads && same.batch == a.shape.batch)
             ratios.emplace_back(static_cast<double>(a.shape.key_length), a.seconds / forward.seconds);
         }
         continue;
       }
-      KernelFamily& family = families[a.shape.head_dim_qk];
-      family.name = fmt::format("attention_forward/fp32/{}", a.shape.head_dim_qk);
+      KernelFamily& family = families[{a.precision, a.shape.head_dim_qk}];
+      family.name = fmt::format("attention_forward/{}/{}", text_of(a.precision), a.shape.head_dim_qk);
       family.feature_names = {"key_length", "batch_heads", "heads_per_kv_head"};
-      const double roofline = roofline_time(attention_amounts(a.shape, Precision::fp32), Precision::fp32, profile_.gpu).value;
+      const double roofline = roofline_time(attention_amounts(a.shape, a.precision), a.precision, profile_.gpu).value;
       family.points.push_back({{log2f_of(static_cast<double>(a.shape.key_length)), log2f_of(static_cast<double>(a.shape.batch * a.shape.heads)),
                                 log2f_of(static_cast<double>(a.shape.heads) / static_cast<double>(a.shape.kv_heads))},
                                static_cast<float>(roofline / a.seconds)});
     }
     if (families.empty()) missing("attention");
-    for (auto& [dim, family] : families) {
+    for (auto& [key, family] : families) {
       family.source = source_;
       family.hold_out_error = hold_out_error(family);
       profile_.kernels.families.push_back(std::move(family));

@@ -66,6 +66,24 @@ TEST_CASE("a shape of the measured step returns its own time with the gap behind
   const CostModel model(profile, profile.gpu, {.host = HostMode::fused, .framework = "stepcast"});
   REQUIRE(model.cost(gemm(Pass::forward, {.m = 512, .n = 256, .k = 128})).duration.value == Approx(400.5e-6));
 }
+TEST_CASE("products in bf16 make a family and a peak of their own", "[calibrate]") {
+  std::vector<Entry> entries = entries_of_a_known_machine();
+  for (const Entry& e : entries_of_a_known_machine()) {
+    if (!e.key.starts_with("sweep/gemm/fp32")) continue;
+    std::string key = e.key;
+    entries.push_back(entry(key.replace(11, 4, "bf16"), e.summary.median_s / 4));
+  }
+  MeasuredOn on{.profile_name = "known", .device = {}, .backend = "cpu", .ranks = 1, .conditions = "ordinary priority"};
+  const Profile profile = build_profile(entries, on);
+  REQUIRE(profile.gpu.peak(Precision::fp32).value == Approx(100e9));
+  REQUIRE(profile.gpu.peak(Precision::bf16).value == Approx(400e9));
+  const CostModel model(profile, profile.gpu, {.host = HostMode::fused, .framework = "stepcast", .is_burst = true});
+  // As in fp32 above (839 us, its double for the weight gradient), at four times the rate.
+  Op op = gemm(Pass::forward, {.m = 128, .n = 512, .k = 512});
+  REQUIRE(model.cost(op).duration.value == Approx(839e-6).epsilon(0.06));
+  op.precision = Precision::bf16;
+  REQUIRE(model.cost(op).duration.value == Approx(839e-6 / 4).epsilon(0.06));
+}
 TEST_CASE("a calibrated profile survives its file and says what was not measured", "[calibrate]") {
   const std::string path = (std::filesystem::temp_directory_path() / ("built_" + std::to_string(getpid()) + ".profile.json")).string();
   const Profile profile = known();
