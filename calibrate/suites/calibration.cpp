@@ -26,6 +26,10 @@ void append(std::vector<Task>& to, std::vector<Task> from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
+Depth depth_of(const CalibrationOptions& options) {
+  return std::find(options.suites.begin(), options.suites.end(), "full") != options.suites.end() ? Depth::full : Depth::quick;
+}
+
 std::vector<Task> tasks_of(const CalibrationOptions& options, int ranks, const Scenario& scenario, const std::string& folder) {
   std::set<std::string> suites(options.suites.begin(), options.suites.end());
   Problems problems;
@@ -35,7 +39,7 @@ std::vector<Task> tasks_of(const CalibrationOptions& options, int ranks, const S
       problems.add({"command line", "--suite", "\"" + name + "\" is not one of " + joined(known), near.empty() ? "" : "did you mean \"" + near + "\"?"});
     }
   if (!problems.empty()) throw InputError(problems);
-  const Depth depth = suites.contains("full") ? Depth::full : Depth::quick;
+  const Depth depth = depth_of(options);
   const bool all = suites.contains("full") || suites.contains("quick");
   const Precision precision = scenario.training.precision;
   std::vector<Task> tasks;
@@ -43,7 +47,7 @@ std::vector<Task> tasks_of(const CalibrationOptions& options, int ranks, const S
   if (all || suites.contains("kernels")) {
     append(tasks, gemm_tasks(depth, precision));
     append(tasks, attention_tasks(depth, precision));
-    append(tasks, stream_tasks(depth, precision));
+    append(tasks, stream_tasks(depth));
   }
   if (all || suites.contains("collectives")) {
     append(tasks, collective_tasks(depth, ranks));
@@ -71,8 +75,7 @@ std::set<std::string> agreed_tasks(runtime::Store& store, int rank, const Journa
 }
 
 Json measured_json(const std::vector<Entry>& entries) {
-  Json parts = Json::object(), ops = Json::array();
-  Json out = Json::object();
+  Json parts = Json::object(), out = Json::object();
   for (const Entry& entry : entries) {
     const auto after = [&](const std::string& prefix) { return entry.key.starts_with(prefix) ? entry.key.substr(prefix.size()) : ""; };
     if (const std::string part = after("step/part/"); !part.empty()) parts[part] = entry.summary.median_s;
@@ -86,13 +89,15 @@ Json measured_json(const std::vector<Entry>& entries) {
   return out;
 }
 
-/// Same results only from the same machine, software, ranks, step and conditions.
+/// Same results only from the same machine, software, ranks, step, conditions and depth: a full calibration does not take over what a
+/// quick one measured in a third of the time.
 std::string identity_of(const CalibrationOptions& options, const runtime::DeviceInfo& info, int ranks, const Json& document) {
   Json step = document;
   step.erase("cluster");
   std::string libraries;
   for (const auto& [name, version] : info.versions) libraries += ", " + version;
-  return fmt::format("{}, {}{}, {} ranks, {}{}, step {}", options.backend, info.name, libraries, ranks,
+  return fmt::format("{}, {}{}, {} ranks, {}, {}{}, step {}", options.backend, info.name, libraries, ranks,
+                     depth_of(options) == Depth::full ? "full depth" : "quick depth",
                      options.is_realtime ? "real-time priority" : "ordinary priority",
                      options.interface.empty() ? "" : ", interface " + options.interface, step.dump());
 }
@@ -150,7 +155,7 @@ void calibrate(const CalibrationOptions& options, const runtime::RankPlace& plac
                                                                    .time_limit = options.time_limit, .interface = options.interface});
     const auto compute = device->new_stream("measured compute"), side = device->new_stream("measured side", runtime::StreamPriority::high);
     Bench bench{*backend, *device, *store, *world, *compute, *side, options.interface, options.time_limit, {}};
-    if (std::find(options.suites.begin(), options.suites.end(), "full") == options.suites.end()) bench.rule.max_time_s = 0.15;
+    if (depth_of(options) == Depth::quick) bench.rule.max_time_s = 0.15;
 
     const auto already = static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), [&](const Task& task) { return done.contains(task.name); }));
     Progress progress(tasks.size(), already, place.rank == 0 && !options.is_json);
