@@ -1,6 +1,4 @@
 #pragma once
-#include <optional>
-
 #include "calibrate/measure/bench.hpp"
 #include "runtime/step/trainer.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -14,7 +12,7 @@ runtime::TrainingPlan plan_of(const Scenario& scenario, Seconds time_limit, cons
 /// of any depth, bucket or rank count takes exactly these. Also "step/gap": idle between ops of the stream.
 Task op_task(const Scenario& scenario);
 
-/// The real step on all ranks: "step/measured" (slowest rank), "step/<category>" of rank 0 by step_breakdown, "step/untraced" and the
-/// loss of the last step as "step/loss". Throws EnvironmentError when the loss is not a number.
+/// The real step on all ranks: "step/measured" without and "step/traced" with the recorder on (slowest rank each), "step/part/<category>" of
+/// rank 0 by step_breakdown, and the loss of the last step as "step/loss". Throws EnvironmentError when the loss is not a number.
 Task step_task(const Scenario& scenario);
 }  // namespace stepcast::calibrate
