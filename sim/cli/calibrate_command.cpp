@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
@@ -29,18 +30,34 @@ std::string calibrate_binary() {
   throw EnvironmentError("stepcast-calibrate is neither beside " + here.string() + "/stepcast nor in the build tree; build or install that target");
 }
 
-int run_calibrate(const std::vector<std::string>& arguments) {
+/// Exit code of `stepcast-calibrate measure`. What it prints goes to our own stdout, or into `printed` where that is given.
+int run_calibrate(const std::vector<std::string>& arguments, std::string* printed) {
   const std::string binary = calibrate_binary();
   std::vector<std::string> all{binary, "measure"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& argument : all) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
+  int ends[2] = {-1, -1};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (printed != nullptr) {
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw EnvironmentError(fmt::format("pipe: {}", std::strerror(errno)));
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  }
   pid_t child = 0;
-  if (const int failed = posix_spawn(&child, binary.c_str(), nullptr, nullptr, pointers.data(), environ); failed != 0)
-    throw EnvironmentError(binary + " cannot be started: " + std::strerror(failed));
+  const int failed = posix_spawn(&child, binary.c_str(), &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (printed != nullptr) {
+    ::close(ends[1]);
+    char block[4096];
+    for (ssize_t got = 0; failed == 0 && ((got = ::read(ends[0], block, sizeof block)) > 0 || (got < 0 && errno == EINTR));)
+      if (got > 0) printed->append(block, static_cast<std::size_t>(got));
+    ::close(ends[0]);
+  }
+  if (failed != 0) throw EnvironmentError(binary + " cannot be started: " + std::strerror(failed));
   int status = 0;
-  waitpid(child, &status, 0);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   throw EnvironmentError(fmt::format("stepcast-calibrate was ended by signal {}; run the same command again, finished measurements are kept", WTERMSIG(status)));
 }
@@ -92,13 +109,23 @@ void print_loop(const Json& loop) {
 
 int run(const std::vector<std::string>& arguments) {
   const auto has = [&](const char* flag) { return std::find(arguments.begin(), arguments.end(), flag) != arguments.end(); };
-  const int code = run_calibrate(arguments);
-  if (code != kGood || has("--help") || has("-h")) return code;
+  const bool is_json = has("--json");
+  std::string printed;
+  const int code = run_calibrate(arguments, is_json ? &printed : nullptr);
   const std::string output = output_of(arguments);
-  if (!fs::exists(stem_of(output) + ".measured.json")) return kGood;  // suites without a step
+  const bool has_step = code == kGood && !has("--help") && !has("-h") && fs::exists(stem_of(output) + ".measured.json");  // not every suite has one
+  if (!has_step) {
+    fmt::print("{}", printed);
+    return code;
+  }
   const Json loop = loop_closed(output);
-  if (has("--json")) fmt::print("{}\n", loop.dump(2));
-  else print_loop(loop);
+  if (is_json) {
+    Json document = Json::parse(printed);
+    document["forecast"] = loop;
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    print_loop(loop);
+  }
   return kGood;
 }
 }  // namespace

@@ -23,15 +23,15 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
   std::string operator/(const std::string& name) const { return (path / name).string(); }
 };
-pid_t start(const std::vector<std::string>& arguments, const std::string& log) {
+pid_t start(const std::vector<std::string>& arguments, const std::string& log, const char* binary = STEPCAST_CALIBRATE_BINARY) {
   const pid_t child = fork();
   if (child != 0) return child;
   setpgid(0, 0);
   if (freopen((log + ".out").c_str(), "w", stdout) == nullptr || freopen((log + ".err").c_str(), "w", stderr) == nullptr) _exit(98);
-  std::vector<char*> pointers{const_cast<char*>(STEPCAST_CALIBRATE_BINARY)};
+  std::vector<char*> pointers{const_cast<char*>(binary)};
   for (const std::string& a : arguments) pointers.push_back(const_cast<char*>(a.c_str()));
   pointers.push_back(nullptr);
-  execv(STEPCAST_CALIBRATE_BINARY, pointers.data());
+  execv(binary, pointers.data());
   _exit(97);
 }
 int finished(pid_t child) {
@@ -120,7 +120,37 @@ TEST_CASE("two ranks measure collectives and a step together", "[calibrate][cli]
   REQUIRE(parts < traced_s * 4);
   const Json profile = Json::parse(text_of(folder / "p.profile.json"));
   REQUIRE(profile.at("collectives").at("curves").size() == 6);
+  // Each part by itself, which a sum within a factor cannot tell: this step has compute, an optimizer and, on two ranks, a
+  // gradient that waits for its last bucket; it has no tensor parallelism and no pipeline.
+  const Json& breakdown = measured.at("breakdown_s");
+  for (const char* present : {"compute", "optimizer", "exposed_dp"}) {
+    INFO(present);
+    REQUIRE(breakdown.at(present).get<double>() > 0);
+  }
+  for (const char* absent : {"exposed_tp", "exposed_pp"}) {
+    INFO(absent);
+    REQUIRE(breakdown.at(absent).get<double>() == 0);
+  }
 }
+TEST_CASE("a journal of quick depth is not taken over by a full calibration", "[calibrate][cli]") {
+  const Folder folder;
+  REQUIRE(finished(start(measure({"--suite", "step", "-o", folder / "p.profile.json"}), folder / "quick")) == 0);
+  REQUIRE(finished(start(measure({"--suite", "full", "-o", folder / "p.profile.json"}), folder / "full")) == 2);
+  REQUIRE_THAT(text_of(folder / "full.err"), Catch::Contains("quick depth") && Catch::Contains("full depth") && Catch::Contains("choose another -o"));
+}
+#ifdef STEPCAST_BINARY
+TEST_CASE("stepcast calibrate prints one JSON document with what was measured and what is forecast", "[calibrate][cli]") {
+  const Folder folder;
+  auto arguments = measure({"--suite", "step", "--json", "-o", folder / "p.profile.json"});
+  arguments.front() = "calibrate";
+  REQUIRE(finished(start(arguments, folder / "log", STEPCAST_BINARY)) == 0);
+  const Json document = Json::parse(text_of(folder / "log.out"));  // refuses a second document behind the first
+  REQUIRE(document.at("profile").get<std::string>() == folder / "p.profile.json");
+  const Json& step = document.at("forecast").at("step");
+  REQUIRE(step.at("measured_s") == document.at("measured").at("step_time_s").at("p50"));
+  REQUIRE(step.at("predicted_s").get<double>() > 0);
+}
+#endif
 TEST_CASE("one rank that is killed ends the run with exit code 3 and no hang", "[calibrate][cli]") {
   const Folder folder;
   const pid_t run = start(measure({"--suite", "collectives", "--ranks", "2", "-o", folder / "p.profile.json"}), folder / "log");
