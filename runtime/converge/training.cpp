@@ -83,18 +83,13 @@ void TrainingRun::refresh(Group& group, int ranks, double step) const {
 }
 
 std::vector<float> TrainingRun::mean_of(std::vector<std::vector<float>>& vectors, LocalGroup* group) {
-  const auto count = static_cast<float>(vectors.size());
-  std::vector<float> mean;
-  if (group != nullptr) {
-    sent_bytes_ += static_cast<double>(group->reduce(vectors).sent.value);
-    mean = vectors.front();
-  } else {
+  if (group == nullptr) {
     sent_bytes_ += static_cast<double>(sizeof(float)) * static_cast<double>(parameter_count());
-    mean = vectors.front();
-    for (std::size_t v = 1; v < vectors.size(); ++v)
-      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += vectors[v][i];
+    return centre_of(vectors);
   }
-  for (float& m : mean) m /= count;
+  sent_bytes_ += static_cast<double>(group->reduce(vectors).sent.value);
+  std::vector<float> mean = vectors.front();  // reduce leaves the sum on every rank
+  for (float& m : mean) m /= static_cast<float>(vectors.size());
   return mean;
 }
 
