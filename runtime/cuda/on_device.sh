@@ -1,8 +1,9 @@
 #!/bin/bash
+# Never run so far: no GPU was available (README.md beside this file).
 # Everything that needs a GPU, in under ten minutes of device time, on a machine that has one:
 #   runtime/cuda/on_device.sh [OUT]        OUT [out/on_device]: outputs to commit are copied there
 # 1. build with the cuda backend for this GPU   2. probe   3. tests of the seam on the GPU   4. compute-sanitizer over them
-# 5. the full suite, with its profile   6. one traced step of a 1.3B model   7. what to commit
+# 5. the full suite, with its profile   6. the step of a 1.3B model, with and without the recorder   7. what to commit
 # Time limits sum to 9.5 minutes; a step that fails is named at the end and does not stop the others.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -49,11 +50,14 @@ for tool in memcheck racecheck synccheck initcheck; do
   step "sanitizer_$tool" 45 "$sanitizer" --tool $tool --error-exitcode 9 "$device_test" "~*host enqueues*"
 done
 NCCL_PROFILER_PLUGIN=$STEPCAST_PLUGINS/libstepcast_nccl_recorder.so NCCL_TUNER_PLUGIN=$STEPCAST_PLUGINS/libstepcast_nccl_recorder.so \
-  STEPCAST_NCCL_RECORD=$out/nccl step full_suite 240 "$calibrate" --backend cuda --suite full -o "$out/full.profile.json"
-step traced_step 60 "$calibrate" --backend cuda --suite step --model gpt2-1.3b --trace "$out/step.trace.json.gz" -o "$out/step.profile.json"
+  STEPCAST_NCCL_RECORD=$out/nccl step full_suite 240 "$calibrate" measure --backend cuda --suite full -o "$out/full.profile.json"
+# 24 blocks of 12 * 2048^2 parameters and a vocabulary of 50304 * 2048: 1.3e9.
+step step_1.3B 60 "$calibrate" measure --backend cuda --suite step -o "$out/step.profile.json" \
+  --set /model/layers=24 --set /model/hidden=2048 --set /model/heads=16 --set /model/ffn=8192 --set /model/vocab=50304 --set /model/max_positions=1024 \
+  --set /training/sequence_length=1024 --set /training/precision=bf16
 
 echo
-echo "to commit from $out: full.profile.json, step.trace.json.gz, probe.log (device description), seam_tests.log"
+echo "to commit from $out: full.profile.json, step.profile.json, step.measured.json, probe.log (device description), seam_tests.log"
 if [ ${#failed[@]} -gt 0 ]; then
   echo "failed: ${failed[*]}"
   exit 1
