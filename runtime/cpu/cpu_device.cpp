@@ -43,15 +43,14 @@ DeviceInfo cpu_info() {
   if (info.name.empty()) info.name = "CPU";
   info.architecture = vector_width();
   info.versions.emplace_back("matrix products", sgemm_library());
-  info.versions.emplace_back("kernel", proc_value("/proc/sys/kernel/osrelease", ""));
+  std::ifstream release("/proc/sys/kernel/osrelease");
+  std::getline(release, info.versions.emplace_back("kernel", "").second);
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   info.compute_units = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
   info.memory = Bytes(static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE));
   const std::string clock = proc_value("/proc/cpuinfo", "cpu MHz");
   info.clock_MHz = clock.empty() ? 0 : std::strtod(clock.c_str(), nullptr);
-  std::ifstream release("/proc/sys/kernel/osrelease");
-  std::getline(release, info.versions.back().second);
   return info;
 }
 
