@@ -1,36 +1,26 @@
-#include <cuda_runtime_api.h>
-
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <set>
+#include <string>
+#include <vector>
 
 #include "runtime/kernels/emulation_lookup.hpp"
-#include "tests/runtime/doubles/control.hpp"
-#include "tests/runtime/doubles/fake_stream.hpp"
+#include "tests/runtime/doubles/fake_cudart.hpp"
 
 /// A double of libcudart.so.13 for tests: device memory is poisoned host memory, kernels are looked up by mangled name in a g++ build
-/// of the same sources. What it does not know it does not export, so a new call of the plugin fails when it is loaded.
+/// of the same sources. What it does not know it does not export, so a new call of the plugin fails when it is loaded. Streams, graphs
+/// and events are in fake_cudart_streams.cpp.
 namespace stepcast::doubles {
 std::uint32_t hook_enqueued();
-namespace {
-struct State {
-  std::mutex mutex;
-  std::map<std::string, int> calls, fail_at;
-  std::set<void*> memory, pinned;
-  std::set<FakeStream*> streams;
-  std::set<FakeEvent*> events;
-  std::set<void*> graphs;
-  std::map<const void*, std::string> kernel_name;
-  std::uint32_t next_stream = 7;  // CUPTI's ids do not start at 0 either
-};
 State& state() {
   static State* const instance = new State;  // fat binaries unregister after static destruction
   return *instance;
 }
+int& current_device() {
+  thread_local int device = 0;
+  return device;
+}
+namespace {
 thread_local cudaError_t last_error = cudaSuccess;
-thread_local int current_device = 0;
 struct LaunchShape { dim3 grid, block; std::size_t shared; void* stream; };
 thread_local std::vector<LaunchShape> launch_stack;
 
@@ -38,12 +28,13 @@ int devices() {
   const char* text = std::getenv("STEPCAST_DOUBLE_DEVICES");
   return text == nullptr ? 2 : std::atoi(text);
 }
+}  // namespace
+
 cudaError_t answer(cudaError_t error) {
   if (error == cudaSuccess && sticky_error() != 0) error = static_cast<cudaError_t>(sticky_error());
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
   return error;
 }
-bool fails(const char* function) { return stepcast_double_must_fail(function); }
 FakeStream* known(cudaStream_t stream) {
   auto* fake = reinterpret_cast<FakeStream*>(stream);
   const std::lock_guard lock(state().mutex);
@@ -54,7 +45,6 @@ FakeEvent* known(cudaEvent_t event) {
   const std::lock_guard lock(state().mutex);
   return state().events.count(fake) != 0 ? fake : nullptr;
 }
-/// What the current device's streams hold now ends. Not a call that a test may let fail.
 void wait_for_device() {
   std::set<FakeStream*> streams;
   {
@@ -62,22 +52,18 @@ void wait_for_device() {
     streams = state().streams;
   }
   for (FakeStream* stream : streams)
-    if (stream->device == current_device) stream->synchronise();
+    if (stream->device == current_device()) stream->synchronise();
 }
 cudaError_t push(cudaStream_t stream, Work work) {
   FakeStream* fake = known(stream);
   if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  if (fake->device != current_device) return answer(cudaErrorInvalidDevice);  // the plugin makes the stream's device current
+  if (fake->device != current_device()) return answer(cudaErrorInvalidDevice);  // the plugin makes the stream's device current
   if (work.kind >= 0) work.correlation = hook_enqueued();
   fake->push(std::move(work));
   return answer(cudaSuccess);
 }
-}  // namespace
 }  // namespace stepcast::doubles
 using namespace stepcast::doubles;
-
-#define FAIL_IF_ASKED(error) \
-  if (fails(__func__)) return answer(error)
 
 extern "C" {
 void stepcast_double_fail(const char* function, int n) {
@@ -184,10 +170,10 @@ cudaError_t cudaGetDeviceCount(int* count) {
 cudaError_t cudaSetDevice(int device) {
   FAIL_IF_ASKED(cudaErrorInvalidDevice);
   if (device < 0 || device >= devices()) return answer(cudaErrorInvalidDevice);
-  current_device = device;
+  current_device() = device;
   return answer(cudaSuccess);
 }
-cudaError_t cudaGetDevice(int* device) { return *device = current_device, cudaSuccess; }
+cudaError_t cudaGetDevice(int* device) { return *device = current_device(), cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   FAIL_IF_ASKED(cudaErrorInvalidDevice);
   std::memset(properties, 0, sizeof *properties);
@@ -254,161 +240,5 @@ cudaError_t cudaMemsetAsync(void* data, int value, size_t size, cudaStream_t str
   work.run = [=] { std::memset(data, value, size); };
   work.kind = 2;
   return push(stream, std::move(work));
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  FAIL_IF_ASKED(cudaErrorMemoryAllocation);
-  const std::lock_guard lock(state().mutex);
-  auto* fake = new FakeStream(current_device, state().next_stream++);
-  state().streams.insert(fake);
-  *stream = reinterpret_cast<cudaStream_t>(fake);
-  return answer(cudaSuccess);
-}
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  auto* fake = known(stream);
-  if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  {
-    const std::lock_guard lock(state().mutex);
-    state().streams.erase(fake);
-  }
-  delete fake;
-  return answer(cudaSuccess);
-}
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  FAIL_IF_ASKED(cudaErrorLaunchFailure);
-  FakeStream* fake = known(stream);
-  if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  if (fake->capture != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
-  fake->synchronise();
-  return answer(cudaSuccess);
-}
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  FAIL_IF_ASKED(cudaErrorLaunchFailure);
-  FakeStream* fake = known(stream);
-  if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  if (fake->capture != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
-  return fake->is_idle() ? answer(cudaSuccess) : cudaErrorNotReady;
-}
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  FakeStream* fake = known(stream);
-  *status = fake != nullptr && fake->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  FAIL_IF_ASKED(cudaErrorInvalidResourceHandle);
-  FakeEvent* fake = known(event);
-  FakeStream* waiting = known(stream);
-  if (fake == nullptr || waiting == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  if (fake->graph != nullptr) {  // the stream joins the capture; the graph runs its work in captured order
-    waiting->capture = fake->graph;
-    return answer(cudaSuccess);
-  }
-  Work work;
-  work.run = [fake, number = fake->last()] { fake->await(number); };
-  return push(stream, std::move(work));
-}
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  FAIL_IF_ASKED(cudaErrorStreamCaptureUnsupported);
-  FakeStream* fake = known(stream);
-  if (fake == nullptr || fake->capture != nullptr) return answer(cudaErrorStreamCaptureUnsupported);
-  fake->capture = std::make_shared<FakeGraph>();
-  return answer(cudaSuccess);
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  *graph = nullptr;
-  FakeStream* fake = known(stream);
-  if (fake == nullptr || fake->capture == nullptr) return answer(cudaErrorStreamCaptureInvalidated);
-  const std::shared_ptr<FakeGraph> captured = fake->capture;
-  const std::lock_guard lock(state().mutex);
-  for (FakeStream* other : state().streams)
-    if (other->capture == captured) other->capture = nullptr;
-  for (FakeEvent* event : state().events)
-    if (event->graph == captured) event->graph = nullptr;
-  const auto call = ++state().calls[__func__];
-  if (const auto asked = state().fail_at.find(__func__); asked != state().fail_at.end() && asked->second == call)
-    return answer(cudaErrorStreamCaptureInvalidated);
-  auto* own = new std::shared_ptr<FakeGraph>(captured);
-  state().graphs.insert(own);
-  *graph = reinterpret_cast<cudaGraph_t>(own);
-  return answer(cudaSuccess);
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  FAIL_IF_ASKED(cudaErrorMemoryAllocation);
-  auto* own = new std::shared_ptr<FakeGraph>(*reinterpret_cast<std::shared_ptr<FakeGraph>*>(graph));
-  const std::lock_guard lock(state().mutex);
-  state().graphs.insert(own);
-  *executable = reinterpret_cast<cudaGraphExec_t>(own);
-  return answer(cudaSuccess);
-}
-static cudaError_t drop_graph(void* graph) {
-  const std::lock_guard lock(state().mutex);
-  if (state().graphs.erase(graph) == 0) return answer(cudaErrorInvalidResourceHandle);
-  delete static_cast<std::shared_ptr<FakeGraph>*>(graph);
-  return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return drop_graph(graph); }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return drop_graph(graph); }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  FAIL_IF_ASKED(cudaErrorLaunchOutOfResources);
-  const auto graph = *reinterpret_cast<std::shared_ptr<FakeGraph>*>(executable);
-  for (std::size_t i = 0; i < graph->work.size(); ++i) {
-    Work work = graph->work[i];
-    work.graph_node = i + 1;
-    if (const cudaError_t error = push(stream, std::move(work)); error != cudaSuccess) return error;
-  }
-  return answer(cudaSuccess);
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  FAIL_IF_ASKED(cudaErrorMemoryAllocation);
-  auto* fake = new FakeEvent((flags & cudaEventDisableTiming) == 0);
-  const std::lock_guard lock(state().mutex);
-  state().events.insert(fake);
-  *event = reinterpret_cast<cudaEvent_t>(fake);
-  return answer(cudaSuccess);
-}
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  FakeEvent* fake = known(event);
-  if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  {
-    const std::lock_guard lock(state().mutex);
-    state().events.erase(fake);
-  }
-  wait_for_device();  // queued waits refer to it; the real one defers
-  delete fake;
-  return answer(cudaSuccess);
-}
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  FAIL_IF_ASKED(cudaErrorInvalidResourceHandle);
-  FakeEvent* fake = known(event);
-  FakeStream* on = known(stream);
-  if (fake == nullptr || on == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  fake->graph = on->capture;
-  const bool is_captured = on->capture != nullptr;
-  const std::uint64_t number = is_captured ? 0 : fake->recorded();
-  Work work;
-  work.run = [fake, number, is_captured] { fake->reached(is_captured ? fake->recorded() : number); };
-  return push(stream, std::move(work));
-}
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-  FAIL_IF_ASKED(cudaErrorLaunchFailure);
-  FakeEvent* fake = known(event);
-  if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  return fake->is_reached() ? answer(cudaSuccess) : cudaErrorNotReady;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  FAIL_IF_ASKED(cudaErrorLaunchFailure);
-  FakeEvent* fake = known(event);
-  if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  fake->await(fake->last());
-  return answer(cudaSuccess);
-}
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
-  FAIL_IF_ASKED(cudaErrorInvalidResourceHandle);
-  FakeEvent *a = known(from), *b = known(to);
-  if (a == nullptr || b == nullptr || !a->has_timing || !b->has_timing) return answer(cudaErrorInvalidResourceHandle);
-  if (!a->is_reached() || !b->is_reached()) return cudaErrorNotReady;
-  *milliseconds = static_cast<float>(static_cast<double>(b->at() - a->at()) * 1e-6);
-  return answer(cudaSuccess);
 }
 }  // extern "C"

@@ -21,7 +21,7 @@ struct FakeGraph { std::vector<Work> work; };
 
 class FakeEvent {
  public:
-  explicit FakeEvent(bool has_timing) : has_timing(has_timing) {}
+  explicit FakeEvent(bool is_timed) : has_timing(is_timed) {}
   std::uint64_t recorded();           // host side: a new record, returns its number
   void reached(std::uint64_t number); // stream side
   void await(std::uint64_t number);
