@@ -48,7 +48,8 @@ const std::vector<Entry> kAlgorithms{
 const std::vector<Entry> kCompressors{
     {"none", "gradients as they are"}, {"fp16", "cast to 16 bits"}, {"bf16", "cast to 16 bits"}, {"int8", "quantised to 8 bits with scales"},
     {"fp8", "quantised to 8 bits"}, {"onebit", "signs with a scale"}, {"topk", "the largest entries, a share `ratio`"},
-    {"randomk", "random entries, a share `ratio`"}, {"powersgd", "low-rank factors of `rank`"}};
+    {"randomk", "random entries, a share `ratio`"}, {"powersgd", "low-rank factors of `rank`"},
+    {"dgc", "entries above a sampled threshold, a share `ratio`, after a warm-up"}};
 const std::vector<Entry> kEngines{
     {"simgrid", "flow level on SimGrid, the reference"}, {"native", "own event loop with incremental max-min sharing: the same answer, faster"},
     {"analytic", "closed forms without contention: a bound"}};

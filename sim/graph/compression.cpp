@@ -22,8 +22,11 @@ Op gemm(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k) {
 
 /// Amounts of work, per element of N gradients in g bytes; error feedback keeps an fp32 residual (read and written).
 ///   fp16, bf16   cast: read gN, write 2N                                     sum of casts is a cast of sums
-///   int8, fp8    scale (read gN), residual and cast: read (g+4)N, write (1+4)N   shared scale, so payloads add up
-///   onebit       scale (read gN), sign: read (g+4)N, write N/8 + 4N          Seide et al., Interspeech 2014
+///   int8, fp8    scale (read gN), residual and cast: read (g+4)N, write (1+4)N   one scale that all ranks share, so payloads add up
+///                (IntSGD, Mishchenko et al., ICLR 2022; FP8-LM, Peng et al., 2023); its agreement, a few bytes, is left out.
+///                runtime/compress has a scale per 256 elements instead and gathers, (n - 1) payloads in place of 2 (n - 1) / n
+///   onebit       sign and a scale per 256: read (g+4)N, write N/8 + 4N/256 + 4N      Seide et al., Interspeech 2014; a block is eight
+///                elements a lane of one warp, so its scale needs no pass of its own (runtime/compress/block_codec.hpp)
 ///   topk         radix select of |g + residual| reads it 4 times (8 bits a pass), gather of kN values and 4-byte indices
 ///   randomk      indices from a seed shared by the ranks, so that payloads add up: read kN, residual
 ///   dgc          momentum correction u = m u + g, v += u (read g+8, write 8), threshold from a 1 % sample's radix select, one
@@ -33,6 +36,7 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
   const std::int64_t n = bucket.elements;
   const std::int64_t residual = compression.error_feedback ? 4 : 0;  // fp32, read and written
   CompressedBucket result;
+  result.is_summable = !is_gathered(compression.scheme);
   const auto cast = [&](std::int64_t width) {
     result.payload = Bytes(n * width);
     result.encode = {stream(op::encode, StreamKind::elementwise, g * n, width * n)};
@@ -48,19 +52,18 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
       result.encode = {stream(op::encode, StreamKind::reduction, g * n, 4),
                        stream(op::encode, StreamKind::elementwise, (g + residual) * n, (1 + residual) * n)};
       break;
-    case CompressionScheme::onebit:
-      result.payload = Bytes((n + 7) / 8 + 4);
-      result.is_summable = false;
-      result.encode = {stream(op::encode, StreamKind::reduction, g * n, 4),
-                       stream(op::encode, StreamKind::elementwise, (g + residual) * n, n / 8 + residual * n)};
+    case CompressionScheme::onebit: {
+      constexpr std::int64_t kBlock = 256, kScale = 4;  // elements; bytes
+      result.payload = Bytes((n + 7) / 8 + (n + kBlock - 1) / kBlock * kScale);
+      result.encode = {stream(op::encode, StreamKind::elementwise, (g + residual) * n, result.payload.value + residual * n)};
       result.decode = {stream(op::decode, StreamKind::elementwise, result.payload.value * ranks, g * n)};
       break;
+    }
     case CompressionScheme::topk:
     case CompressionScheme::randomk: {
       const bool selects = compression.scheme == CompressionScheme::topk;
       const auto kept = std::max<std::int64_t>(1, std::llround(static_cast<double>(n) * compression.ratio));
       result.payload = Bytes(kept * (g + (selects ? 4 : 0)));
-      result.is_summable = !selects;
       if (selects) result.encode.push_back(stream(op::encode, StreamKind::reduction, 4 * (g + residual) * n, 4 * kept, 4));
       result.encode.push_back(stream(op::encode, StreamKind::elementwise, residual > 0 ? (g + residual) * n : g * kept, residual * n + result.payload.value));
       result.decode = {stream(op::decode, StreamKind::elementwise, 0, g * n),  // clear, then scatter
@@ -72,7 +75,6 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
       const auto kept = std::max<std::int64_t>(1, std::llround(static_cast<double>(n) * compression.ratio));
       const std::int64_t sample = std::max<std::int64_t>(1, n / 100);
       result.payload = Bytes(kept * (g + 4));
-      result.is_summable = false;
       result.encode = {stream(op::encode, StreamKind::elementwise, (g + 8) * n, 8 * n),
                        stream(op::encode, StreamKind::reduction, 4 * 4 * sample, 4, 4),
                        stream(op::encode, StreamKind::elementwise, 4 * n, 2 * 4 * kept + result.payload.value)};

@@ -81,7 +81,9 @@ void reduce_on_network(const StageContext& context, ProgramWriter& writer, const
     reduce_buffer(context, writer, bucket.group, Bytes(bucket.elements * element_bytes), std::move(after));
     return;
   }
-  CompressedBucket code = compressed(compression, bucket, element_bytes, ranks);
+  // A server has combined the payloads before a worker decodes one.
+  const int decoded = context.scenario().sync.has_servers() ? 1 : ranks;
+  CompressedBucket code = compressed(compression, bucket, element_bytes, decoded);
   int ready = after.empty() ? -1 : after.back();
   // The gradient is encoded on the stream that made it, between two pieces of the backward: a communication hook is called there
   // (torch DistributedDataParallel.register_comm_hook), and so the backward waits for it.

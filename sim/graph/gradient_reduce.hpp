@@ -14,7 +14,17 @@ void reduce_bucket(const StageContext& context, ProgramWriter& writer, const Gra
 /// The same without the copy to host memory that an offloaded optimizer needs.
 void reduce_on_network(const StageContext& context, ProgramWriter& writer, const GradientBucket& bucket, std::vector<int> after);
 
-/// What a compressor makes of a bucket of `elements` gradients of `element_bytes`.
+/// A share of the entries travels, with or without their indices.
+constexpr bool keeps_a_share(CompressionScheme scheme) {
+  return scheme == CompressionScheme::topk || scheme == CompressionScheme::randomk || scheme == CompressionScheme::dgc;
+}
+/// Payloads do not add up, so every rank takes every other's.
+constexpr bool is_gathered(CompressionScheme scheme) {
+  return scheme == CompressionScheme::onebit || scheme == CompressionScheme::topk || scheme == CompressionScheme::dgc;
+}
+
+/// What a compressor makes of a bucket of `elements` gradients of `element_bytes`; `ranks`: payloads that a rank decodes where
+/// they do not add up.
 struct CompressedBucket {
   Bytes payload;             // one rank's encoded bytes (PowerSGD: both factors and what is not factored)
   bool is_summable = true;   // payloads add up element by element; otherwise every rank's payload is gathered

@@ -30,7 +30,7 @@ void SyncRun::log_update(std::uint32_t worker, int step, std::int64_t read_versi
 // when the period is over.
 void SyncRun::after_local_step(std::uint32_t worker) {
   if (job_.spec.mode == SyncMode::bsp) return arrive_at_round(worker);
-  compute(worker, job_.optimizer, Category::compute, [this, worker] {
+  compute(worker, job_.optimizer, [this, worker] {
     WorkerState& now = workers_[worker];
     if (now.steps_done % job_.spec.period != 0) return begin_step(worker);
     switch (job_.spec.mode) {
@@ -103,7 +103,7 @@ void SyncRun::end_round() {
   }
   for (const std::uint32_t w : members) {
     const bool updates_now = job_.spec.mode == SyncMode::bsp;
-    if (updates_now) compute(w, job_.optimizer, Category::compute, [this, w] { begin_step(w); });
+    if (updates_now) compute(w, job_.optimizer, [this, w] { begin_step(w); });
     else begin_step(w);
   }
   for (const std::uint32_t w : late) {

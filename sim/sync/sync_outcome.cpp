@@ -33,11 +33,9 @@ SyncOutcome SyncRun::outcome() {
   if (length > 0) {
     out.updates_per_s = static_cast<double>(taken.size() - first) / length;
     // Samples that enter the model: each update stands for its worker's samples, over a period's steps.
-    const bool is_periodic = job_.spec.mode == SyncMode::elastic || job_.spec.mode == SyncMode::gossip || job_.spec.mode == SyncMode::local_sgd || job_.spec.mode == SyncMode::hierarchical;
-    const double steps_of_update = is_periodic ? job_.spec.period : 1;
     double samples = 0, batch = 0, batch_start = from;
     for (std::size_t i = first; i < taken.size(); ++i) {
-      const double mine = steps_of_update * job_.workers[static_cast<std::size_t>(taken[i]->worker)].samples_per_step;
+      const double mine = job_.spec.period * job_.workers[static_cast<std::size_t>(taken[i]->worker)].samples_per_step;
       samples += mine;
       batch += mine;
       const bool is_last_at_once = i + 1 == taken.size() || taken[i + 1]->time_s > taken[i]->time_s;

@@ -33,9 +33,8 @@ SyncRun::SyncRun(const SyncJob& job, Network& network) : job_(job), network_(net
     workers_[w].exchanges_here = job.exchanges.size();  // everyone starts with the same parameters
   }
   // Every worker's steps count as one update each; elastic averaging and gossip make one per period, rounds one per worker.
-  const bool is_periodic = job.spec.mode == SyncMode::elastic || job.spec.mode == SyncMode::gossip || job.spec.mode == SyncMode::local_sgd || job.spec.mode == SyncMode::hierarchical;
   const std::size_t contributors = job.workers.size() - (job.spec.mode == SyncMode::bsp ? static_cast<std::size_t>(job.spec.backup_workers) : 0);
-  target_ = static_cast<std::int64_t>(contributors) * std::max(1, job.steps / (is_periodic ? job.spec.period : 1));
+  target_ = static_cast<std::int64_t>(contributors) * std::max(1, job.steps / job.spec.period);
 }
 
 SyncOutcome SyncRun::run() {
@@ -58,7 +57,6 @@ void SyncRun::change(std::uint32_t worker, Doing doing) {
     case Doing::waiting_for_others: owner = Category::straggler_wait; break;
     case Doing::transferring: owner = Category::exposed_dp; break;
     case Doing::computing: owner = Category::compute; break;
-    case Doing::coding: owner = Category::compression; break;
     case Doing::reading_data: owner = Category::data_stall; break;
     case Doing::paused:
     case Doing::done: break;
@@ -85,8 +83,8 @@ double SyncRun::stretched(std::uint32_t worker, const SyncCompute& work) {
   return factor * work.scaled + work.fixed;
 }
 
-void SyncRun::compute(std::uint32_t worker, const SyncCompute& work, Category category, std::function<void()> then) {
-  change(worker, category == Category::compression ? Doing::coding : Doing::computing);
+void SyncRun::compute(std::uint32_t worker, const SyncCompute& work, std::function<void()> then) {
+  change(worker, Doing::computing);
   network_.after(stretched(worker, work), std::move(then));
 }
 
@@ -117,9 +115,9 @@ void SyncRun::begin_step(std::uint32_t worker) {
 void SyncRun::start_forward(std::uint32_t worker) {
   const bool overlaps = job_.spec.server.overlap_pull && job_.spec.has_servers() && !job_.exchanges.empty();
   if (overlaps) return next_piece(worker);
-  compute(worker, job_.forward, Category::compute, [this, worker] {
+  compute(worker, job_.forward, [this, worker] {
     workers_[worker].is_forward = false;
-    compute(worker, job_.middle, Category::compute, [this, worker] { backward_piece(worker); });
+    compute(worker, job_.middle, [this, worker] { backward_piece(worker); });
   });
 }
 
@@ -132,7 +130,7 @@ void SyncRun::next_piece(std::uint32_t worker) {
     s.read_version = s.reading_version;
     s.piece = 0;
     s.is_forward = false;
-    compute(worker, job_.middle, Category::compute, [this, worker] { backward_piece(worker); });
+    compute(worker, job_.middle, [this, worker] { backward_piece(worker); });
     return;
   }
   const std::size_t exchange = n - 1 - s.piece;
@@ -144,7 +142,7 @@ void SyncRun::next_piece(std::uint32_t worker) {
   double all = 0;
   for (const SyncExchange& e : job_.exchanges) all += e.backward.scaled + e.backward.fixed;
   const SyncCompute& mine = job_.exchanges[exchange].backward;
-  compute(worker, part(job_.forward, all > 0 ? (mine.scaled + mine.fixed) / all : 1.0 / static_cast<double>(n)), Category::compute, [this, worker] {
+  compute(worker, part(job_.forward, all > 0 ? (mine.scaled + mine.fixed) / all : 1.0 / static_cast<double>(n)), [this, worker] {
     ++workers_[worker].piece;
     next_piece(worker);
   });
@@ -158,10 +156,10 @@ void SyncRun::backward_piece(std::uint32_t worker) {
     for (const SyncExchange& e : job_.exchanges) mine.left += e.shares.size();
   }
   if (s.piece == job_.exchanges.size()) {
-    compute(worker, job_.tail, Category::compute, [this, worker] { end_backward(worker); });
+    compute(worker, job_.tail, [this, worker] { end_backward(worker); });
     return;
   }
-  compute(worker, job_.exchanges[s.piece].backward, Category::compute, [this, worker] {
+  compute(worker, job_.exchanges[s.piece].backward, [this, worker] {
     WorkerState& now = workers_[worker];
     bucket_ready(worker, now.piece++);
     backward_piece(worker);
@@ -217,7 +215,7 @@ void SyncRun::finish_step(std::uint32_t worker) {
   if (job_.spec.mode == SyncMode::bsp && !step_of_share_.empty())
     s.step = std::max(s.step, *std::min_element(step_of_share_.begin(), step_of_share_.end()));  // a late worker rejoins the others
   if (job_.optimizer.scaled + job_.optimizer.fixed > 0 && !job_.spec.server.updates) {
-    compute(worker, job_.optimizer, Category::compute, [this, worker] { begin_step(worker); });
+    compute(worker, job_.optimizer, [this, worker] { begin_step(worker); });
     return;
   }
   begin_step(worker);

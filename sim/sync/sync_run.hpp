@@ -18,7 +18,7 @@ class SyncRun {
   SyncOutcome run();
 
  private:
-  enum class Doing : std::uint8_t { waiting_for_others, transferring, computing, coding, paused, reading_data, done };
+  enum class Doing : std::uint8_t { waiting_for_others, transferring, computing, paused, reading_data, done };
   /// Messages of one direction that wait for credit, first layers first (the highest exchange), and what is under way.
   struct Lane {
     struct Message { std::uint32_t exchange = 0, share = 0; int step = 0; };
@@ -59,7 +59,7 @@ class SyncRun {
   void backward_piece(std::uint32_t worker);
   void end_backward(std::uint32_t worker);
   void bucket_ready(std::uint32_t worker, std::size_t exchange);
-  void compute(std::uint32_t worker, const SyncCompute& work, Category category, std::function<void()> then);
+  void compute(std::uint32_t worker, const SyncCompute& work, std::function<void()> then);
   double stretched(std::uint32_t worker, const SyncCompute& work);
   void change(std::uint32_t worker, Doing doing);
   void finish_step(std::uint32_t worker);

@@ -5,11 +5,12 @@
 #include <map>
 
 #include "sim/core/assert.hpp"
-#include "sim/engine/lowering/sync_lowering.hpp"
 #include "sim/graph/gradient_buckets.hpp"
+#include "sim/graph/gradient_reduce.hpp"
 
 namespace stepcast {
-
+namespace {
+/// Distinct rows of a table of `rows` that `tokens` draws touch when the i-th row has probability proportional to 1 / i^skew.
 double distinct_rows(std::int64_t rows, std::int64_t tokens, double skew) {
   double norm = 0, distinct = 0;
   for (std::int64_t i = 1; i <= rows; ++i) norm += std::pow(static_cast<double>(i), -skew);
@@ -20,7 +21,9 @@ double distinct_rows(std::int64_t rows, std::int64_t tokens, double skew) {
   return distinct;
 }
 
-namespace {
+/// What host memory moves for one element, x86 and most Arm servers.
+constexpr double kCacheLine_bytes = 64;
+
 /// Share of the embedding table that one worker's step touches; 1 where nothing is sparse.
 double touched_share(const Scenario& s, const ModelWork& work) {
   const bool has_tokens = s.model.kind == ModelKind::transformer || s.model.kind == ModelKind::moe;
@@ -37,15 +40,14 @@ ServerShares deal_to_servers(const StageContext& context, const std::vector<doub
   const ServerSpec& spec = scenario.sync.server;
   const auto width = static_cast<double>(context.gradient_element_bytes());
   const bool overlaps = scenario.strategy.overlap_grad_reduce;
-  const auto buckets_of = [&](Bytes bucket, Bytes first) { return gradient_buckets(context, context.layers_of(0), BackwardPart::whole, bucket, first); };
   const std::vector<GradientBucket> buckets =
-      buckets_of(overlaps ? scenario.strategy.bucket_bytes : Bytes(0), overlaps ? scenario.strategy.first_bucket_bytes : Bytes(0));
+      gradient_buckets(context, context.layers_of(0), BackwardPart::whole, overlaps ? scenario.strategy.bucket_bytes : Bytes(0),
+                       overlaps ? scenario.strategy.first_bucket_bytes : Bytes(0));
   STEPCAST_ASSERT(buckets.size() == payloads.size(), "every bucket is one exchange");
-  const std::vector<GradientBucket> tensors = buckets_of(Bytes(1), Bytes(0));
+  const std::vector<GradientBucket> tensors = tensors_of(context, context.layers_of(0), BackwardPart::whole);
   const double touched = touched_share(scenario, context.model());
   const std::size_t embedding = tensors.size() - 1;  // its gradient comes last
-  const CompressionScheme scheme = averages ? CompressionScheme::none : scenario.compression.scheme;
-  const bool keeps_few = scheme == CompressionScheme::topk || scheme == CompressionScheme::randomk || scheme == CompressionScheme::dgc;
+  const bool keeps_few = !averages && keeps_a_share(scenario.compression.scheme);
 
   ServerShares result;
   const auto servers = static_cast<std::size_t>(spec.count);
@@ -68,6 +70,9 @@ ServerShares deal_to_servers(const StageContext& context, const std::vector<doub
     const double push = dense * ratio * share * row_overhead;
     // A server that updates sends parameters, which no gradient compressor makes smaller; one that sums encodes its sum again.
     const double pull = averages || spec.updates ? dense * share * row_overhead : push;
+    // Entries kept here and there are added, and updated, a cache line each.
+    const double lines = dense / width * share * scenario.compression.ratio * kCacheLine_bytes;
+    const double summed = keeps_few ? std::min(lines, dense * share) : dense * share;
     const double keys = spec.sharding == Sharding::round_robin ? 1 : std::max(1.0, std::ceil(dense / static_cast<double>(spec.partition.value)));
     for (double k = 0; k < keys; ++k) {
       const std::size_t server = spec.sharding == Sharding::round_robin ? dealt++ % servers
@@ -79,7 +84,7 @@ ServerShares deal_to_servers(const StageContext& context, const std::vector<doub
       part.server = static_cast<int>(server);
       part.push_bytes += push / keys;
       part.pull_bytes += pull / keys;
-      part.summed_bytes += (keeps_few ? push : dense * share) / keys;
+      part.summed_bytes += summed / keys;
     }
   }
   for (std::size_t b = 0; b < by_server.size(); ++b)

@@ -8,17 +8,29 @@
 
 namespace stepcast {
 
+double working_s(const Breakdown& breakdown) {
+  double seconds = 0;
+  for (const Category c : {Category::compute, Category::optimizer, Category::data_stall, Category::other}) seconds += breakdown[static_cast<std::size_t>(c)];
+  return seconds;
+}
+
+std::vector<double> slowness_in_stage(const std::vector<Worker>& workers, const std::vector<double>& seconds) {
+  std::map<int, std::vector<double>> by_stage;
+  for (std::size_t w = 0; w < workers.size(); ++w) by_stage[workers[w].stage].push_back(seconds[w]);
+  std::map<int, double> usual;
+  for (const auto& [stage, all] : by_stage) usual[stage] = median(all);
+  std::vector<double> slowness;
+  for (std::size_t w = 0; w < workers.size(); ++w) slowness.push_back(usual[workers[w].stage] > 0 ? seconds[w] / usual[workers[w].stage] : 0);
+  return slowness;
+}
+
 StepSeries::StepSeries(const Scenario& scenario, const StepGraph& graph, const Profile& profile, Exemptions exempt)
     : scenario_(scenario), graph_(&graph), profile_(profile), exempt_(std::move(exempt)) {
   lower_again();
   const std::vector<StragglerSpec>& causes = scenario_.stragglers;
   differs_ = scenario_.mitigation.evict.threshold > 0 || std::any_of(causes.begin(), causes.end(), [](const StragglerSpec& c) { return c.varies(); });
-  for (const Worker& worker : lowered_.job.workers) {
-    auto& mine = loaders_.emplace_back();
-    for (std::size_t i = 0; i < causes.size(); ++i)
-      if (causes[i].storage.read_s > 0 && names_rank(causes[i], worker.first_rank, worker.node))
-        mine.emplace_back(causes[i].storage, mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(worker.first_rank)), 0x10ad + i));
-  }
+  for (const Worker& worker : lowered_.job.workers)
+    loaders_.push_back(loaders_of(causes, scenario_.run.seed, worker.first_rank, worker.node));
 }
 
 void StepSeries::lower_again() {
@@ -77,18 +89,12 @@ void StepSeries::judge(const StepOutcome& outcome) {
   if (rule.threshold <= 0) return;
   const std::vector<Worker>& workers = lowered_.job.workers;
   for (std::size_t w = 0; w < workers.size(); ++w)
-    for (const Category c : {Category::compute, Category::optimizer, Category::data_stall, Category::other})
-      work_s_[w] += outcome.per_worker[w][static_cast<std::size_t>(c)];
+    work_s_[w] += working_s(outcome.per_worker[w]);
   if (++window_ < rule.window_steps) return;
-  std::map<int, std::vector<double>> by_stage;
-  for (std::size_t w = 0; w < workers.size(); ++w) by_stage[workers[w].stage].push_back(work_s_[w]);
+  const std::vector<double> slowness = slowness_in_stage(workers, work_s_);
   Eviction worst{.step = step_, .node = -1, .slowness = rule.threshold};
-  std::map<int, double> usual;
-  for (const auto& [stage, seconds] : by_stage) usual[stage] = median(seconds);
-  for (std::size_t w = 0; w < workers.size(); ++w) {
-    if (exempt_.nodes.contains(workers[w].node) || usual[workers[w].stage] <= 0) continue;
-    if (const double slowness = work_s_[w] / usual[workers[w].stage]; slowness > worst.slowness) worst.slowness = slowness, worst.node = workers[w].node;
-  }
+  for (std::size_t w = 0; w < workers.size(); ++w)
+    if (slowness[w] > worst.slowness && !exempt_.nodes.contains(workers[w].node)) worst.slowness = slowness[w], worst.node = workers[w].node;
   std::fill(work_s_.begin(), work_s_.end(), 0);
   window_ = 0;
   if (worst.node < 0) return;

@@ -6,6 +6,11 @@
 #include "sim/straggler/storage_queue.hpp"
 
 namespace stepcast {
+/// Time that a rank's own slowness lengthens, as a monitor sees it: work and standstill, without waiting for others.
+double working_s(const Breakdown& breakdown);
+/// By worker: its seconds over the median of its stage, because stages differ in work; 0 where that is 0.
+std::vector<double> slowness_in_stage(const std::vector<Worker>& workers, const std::vector<double>& seconds);
+
 /// One run, step after step: the clock goes on, so that bursts, drift, loaders and evictions are where they should be.
 class StepSeries {
  public:

@@ -44,18 +44,15 @@ StepShape step_shape(const Program& program, const NameTable& names, double gath
 
   std::vector<std::size_t> cuts;  // by bucket: compute ops that come before it
   const std::vector<ProgramOp>& lane = program.lanes[static_cast<std::size_t>(Lane::gradient)];
-  bool was_sent = false;
   for (const ProgramOp& op : lane) {
     if (op.category == Category::optimizer) continue;  // the gradient norm's sum
     std::size_t after = 0;
     for (std::uint32_t d = 0; d < op.dependency_count; ++d)
       if (const Dependency& x = program.dependencies[op.first_dependency + d]; x.lane == Lane::compute) after = std::max<std::size_t>(after, x.position + 1);
-    // A new bucket starts where the lane waits for compute, and, reduced late, where the last bucket was decoded or sent.
-    const bool is_encode = op.kind == GraphOp::Kind::work && is_named(op, op::encode);
-    if (shape.buckets.empty() || after > 0 || (was_sent && is_encode && gather_ranks >= 1 && after > 0)) {
+    // A new bucket starts where the lane waits for compute.
+    if (shape.buckets.empty() || after > 0) {
       shape.buckets.emplace_back();
       cuts.push_back(std::max(after, cuts.empty() ? std::size_t{0} : cuts.back()));
-      was_sent = false;
     }
     StepShape::Bucket& bucket = shape.buckets.back();
     if (op.kind == GraphOp::Kind::work) {
@@ -63,7 +60,6 @@ StepShape step_shape(const Program& program, const NameTable& names, double gath
       (is_named(op, op::decode) ? bucket.decode_s : bucket.encode_s) += s.scaled + s.fixed;
     } else {
       bucket.payload_bytes += program.transfers[op.index].payload_bytes / gather_ranks;
-      was_sent = true;
     }
   }
 

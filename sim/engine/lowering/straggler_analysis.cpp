@@ -75,28 +75,19 @@ class Analysis {
       const StepOutcome outcome = series.next(engine_, {});
       out_.step_s.push_back(outcome.step_s);
       const std::vector<Worker>& workers = series.lowered().job.workers;
-      std::map<int, std::vector<double>> by_stage;
-      std::vector<double> busy(workers.size(), 0);
+      std::vector<double> busy;
       for (std::size_t w = 0; w < workers.size(); ++w) {
-        for (const Category c : {Category::compute, Category::optimizer, Category::data_stall, Category::other})
-          busy[w] += outcome.per_worker[w][static_cast<std::size_t>(c)];
+        busy.push_back(working_s(outcome.per_worker[w]));
         compute[w] += busy[w];
-        by_stage[workers[w].stage].push_back(busy[w]);
       }
-      // Stages differ in work: the worker furthest above its stage's median held the step up.
-      std::map<int, double> usual;
-      for (const auto& [stage, seconds] : by_stage) usual[stage] = std::max(1e-12, median(seconds));
-      std::size_t latest = 0;
-      for (std::size_t w = 1; w < workers.size(); ++w)
-        if (busy[w] / usual[workers[w].stage] > busy[latest] / usual[workers[latest].stage]) latest = w;
+      // The worker furthest above its stage's median held the step up.
+      const std::vector<double> above = slowness_in_stage(workers, busy);
+      const auto latest = static_cast<std::size_t>(std::max_element(above.begin(), above.end()) - above.begin());
       ++critical[workers[latest].node];
     }
     const std::vector<Worker>& workers = series.lowered().job.workers;
-    std::map<int, std::vector<double>> by_stage;
-    for (std::size_t w = 0; w < workers.size(); ++w) by_stage[workers[w].stage].push_back(compute[w]);
-    std::map<int, double> usual;
-    for (const auto& [stage, seconds] : by_stage) usual[stage] = std::max(1e-12, median(seconds));
-    for (std::size_t w = 0; w < workers.size(); ++w) slowness[workers[w].node] = std::max(slowness[workers[w].node], compute[w] / usual[workers[w].stage]);
+    const std::vector<double> above = slowness_in_stage(workers, compute);
+    for (std::size_t w = 0; w < workers.size(); ++w) slowness[workers[w].node] = std::max(slowness[workers[w].node], above[w]);
     for (const StragglerSpec& cause : scenario_.stragglers)  // slow ports do not show in compute
       if (cause.link.bandwidth_factor < 1)
         for (int node = 0; node < scenario_.cluster.nodes(); ++node)

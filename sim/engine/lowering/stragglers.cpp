@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/random.hpp"
+
 namespace stepcast {
 namespace {
 bool is_in(const std::vector<std::pair<int, int>>& ranges, int number) {
@@ -18,6 +20,15 @@ bool names_node(const StragglerSpec& straggler, int node) { return is_in(straggl
 
 bool names_rank(const StragglerSpec& straggler, int rank, int node) {
   return straggler.is_by_node ? names_node(straggler, node) : is_in(straggler.ranks, rank);
+}
+
+std::vector<StorageQueue> loaders_of(const std::vector<StragglerSpec>& stragglers, std::uint64_t seed, int first_rank, int node) {
+  constexpr std::uint64_t kStream = 0x10ad;  // apart from the other draws of this rank
+  std::vector<StorageQueue> loaders;
+  for (std::size_t i = 0; i < stragglers.size(); ++i)
+    if (stragglers[i].storage.read_s > 0 && names_rank(stragglers[i], first_rank, node))
+      loaders.emplace_back(stragglers[i].storage, mixed_bits(mixed_bits(seed, static_cast<std::uint64_t>(first_rank)), kStream + i));
+  return loaders;
 }
 
 /// Causes on one rank multiply (slowdowns), add (pauses) or add in squares (independent jitter).

@@ -6,6 +6,7 @@
 
 #include "sim/scenario/scenario.hpp"
 #include "sim/straggler/disturbance.hpp"
+#include "sim/straggler/storage_queue.hpp"
 
 namespace stepcast {
 /// What of the scenario's causes is taken out: the what-if of an analysis, and what eviction does during a run.
@@ -28,4 +29,6 @@ struct BlockSlowness {
 BlockSlowness slowness_of(const std::vector<int>& ranks, const std::vector<StragglerSpec>& stragglers, const std::vector<int>& node_of_rank = {});
 bool names_rank(const StragglerSpec& straggler, int rank, int node = -1);
 bool names_node(const StragglerSpec& straggler, int node);
+/// The slow loaders that a block waits for, by the causes that name its first rank.
+std::vector<StorageQueue> loaders_of(const std::vector<StragglerSpec>& stragglers, std::uint64_t seed, int first_rank, int node);
 }  // namespace stepcast

@@ -7,10 +7,12 @@
 
 #include "sim/core/assert.hpp"
 #include "sim/core/random.hpp"
+#include "sim/engine/lowering/lowering.hpp"
 #include "sim/engine/lowering/process_groups.hpp"
 #include "sim/engine/lowering/server_shares.hpp"
 #include "sim/engine/lowering/step_shape.hpp"
 #include "sim/graph/gradient_reduce.hpp"
+#include "sim/sync/sync_job.hpp"
 
 namespace stepcast {
 namespace {
@@ -98,9 +100,7 @@ class SyncLowering {
       w.jitter_ranks = r.jitter_ranks;
       w.pause = r.pause;
       if (r.disturbance >= 0) w.disturbance = lowered_.job.disturbances[static_cast<std::size_t>(r.disturbance)];
-      for (std::size_t c = 0; c < scenario_.stragglers.size(); ++c)
-        if (const StragglerSpec& cause = scenario_.stragglers[c]; cause.storage.read_s > 0 && names_rank(cause, r.first_rank, r.node))
-          w.loaders.emplace_back(cause.storage, mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(r.first_rank)), 0x10ad + c));
+      w.loaders = loaders_of(scenario_.stragglers, scenario_.run.seed, r.first_rank, r.node);
       if (!is_by_node()) {
         job_.workers.push_back(std::move(w));
         continue;
@@ -143,9 +143,8 @@ class SyncLowering {
 
   void add_buckets() {
     const int replicas = group_size(GroupKind::dp, scenario_.parallel);
-    const bool gathers = scenario_.compression.scheme == CompressionScheme::onebit || scenario_.compression.scheme == CompressionScheme::topk ||
-                         scenario_.compression.scheme == CompressionScheme::dgc;
-    const StepShape shape = step_shape(lowered_.job.programs[lowered_.job.workers.front().program], lowered_.job.names, gathers ? replicas : 1);
+    const StepShape shape =
+        step_shape(lowered_.job.programs[lowered_.job.workers.front().program], lowered_.job.names, is_gathered(scenario_.compression.scheme) ? replicas : 1);
     job_.forward = shape.forward;
     job_.middle = shape.middle;
     job_.tail = shape.tail;
@@ -202,6 +201,9 @@ class SyncLowering {
     for (std::size_t s = 0; s < job_.servers.size(); ++s) job_.servers[s].stored_bytes = dealt.stored_bytes[s];
     if (averages)
       for (SyncExchange& e : job_.exchanges) e.encode_s = e.decode_s = e.reduce_s = 0;
+    // A server that updates answers with parameters, which were never encoded.
+    if (spec.updates)
+      for (SyncExchange& e : job_.exchanges) e.decode_s = 0;
   }
 
   void add_round() {
@@ -219,9 +221,7 @@ class SyncLowering {
     const std::vector<ProcessGroup> groups = process_groups(GroupKind::dp, scenario_.parallel, placement_, blocks_, *topology_, scenario_.run.seed);
     STEPCAST_ASSERT(groups.size() == 1, "replicas within nodes share one data-parallel group");
     const ProcessGroup& group = groups.front();
-    const bool gathers = !averages && scenario_.compression.scheme != CompressionScheme::none && !job_.exchanges.empty() &&
-                         (scenario_.compression.scheme == CompressionScheme::onebit || scenario_.compression.scheme == CompressionScheme::topk ||
-                          scenario_.compression.scheme == CompressionScheme::dgc);
+    const bool gathers = !averages && is_gathered(scenario_.compression.scheme) && !job_.exchanges.empty();
     const CollectiveTerms terms = gathers ? model_.terms(Collective::all_gather, Bytes(static_cast<std::int64_t>(bytes * group.shape.ranks)), group.shape)
                                           : model_.terms(Collective::all_reduce, Bytes(static_cast<std::int64_t>(bytes)), group.shape);
     double code = 0;
@@ -250,11 +250,19 @@ class SyncLowering {
   std::vector<double> payloads_;  // by exchange, one rank's
   SyncJob job_;
 };
-}  // namespace
 
-SyncJob lower_sync(const Scenario& scenario, const StepGraph& graph, const ModelWork& work, const Profile& profile) {
-  return SyncLowering(scenario, graph, work, profile).run();
+/// Where the servers' CPUs are what everyone waits for, thinner messages change nothing: sums and updates stay as large.
+constexpr double kServerBound = 0.95;
+void warn_of_busy_servers(const Scenario& scenario, const SyncOutcome& sync, std::vector<std::string>& warnings) {
+  double busiest = 0;
+  for (const ServerUse& use : sync.servers) busiest = std::max(busiest, use.utilisation);
+  if (busiest < kServerBound) return;
+  const CompressionSpec& compression = scenario.compression;
+  const bool is_dense = compression.scheme != CompressionScheme::none && !keeps_a_share(compression.scheme);
+  warnings.push_back(fmt::format("server-bound: a parameter server's CPU is busy {:.0f} % of the time; more servers, a higher summation_GBps or updates on the workers help{}",
+                                 100 * busiest, is_dense ? fmt::format(", /compression {} does not: gradients are summed and applied whole", text_of(compression.scheme)) : ""));
 }
+}  // namespace
 
 void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const SimulateOptions& options, Forecast& forecast) {
   Scenario drawn = scenario;
@@ -286,6 +294,7 @@ void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profi
       outcome.busiest.push_back({sync.busiest_names[i], sync.busiest_bytes[i] / job.steps, sync.busiest_capacity[i], sync.busiest_utilisation[i]});
     forecast.simulated_workers = static_cast<int>(job.workers.size());
     forecast.run_s = sync.end_s;
+    warn_of_busy_servers(scenario, sync, forecast.warnings);
     forecast.sync = std::move(sync);
     const Doubts& doubts = lowering.lowered().doubts[lowering.lowered().job.workers.front().program];
     if (outcome.step_s > 0) forecast.relative_sigma = doubts.sigma() / outcome.step_s;

@@ -77,7 +77,9 @@ void about_cluster(const Scenario& s, std::vector<std::string>& warnings) {
 void about_runs(const Scenario& s, std::vector<std::string>& warnings) {
   if (s.run.message_level_rings)
     warnings.push_back("/run/message_level_rings has no effect: explicit ring rounds are for bare collective sweeps");
-  if (s.compression.warmup_steps > 0 && s.run.steps == 1)
+  if (s.compression.warmup_steps > 0 && !s.sync.is_lockstep())
+    warnings.push_back("/compression/warmup_steps has no effect beside /sync: replicas out of lockstep are simulated as they are after the warm-up");
+  else if (s.compression.warmup_steps > 0 && s.run.steps == 1)
     warnings.push_back("/compression/warmup_steps has no effect on one step: the step after the warm-up is simulated; set run.steps");
   if (s.mitigation.evict.threshold > 0 && s.run.steps <= s.mitigation.evict.window_steps)
     warnings.push_back(fmt::format("/mitigation/evict has no effect: {} steps are over before the first window of {}", s.run.steps, s.mitigation.evict.window_steps));

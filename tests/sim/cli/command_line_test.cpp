@@ -1,4 +1,5 @@
 #include "sim/io/json.hpp"
+#include "sim/scenario/scenario.hpp"
 #include "tests/sim/cli/run_binary.hpp"
 #include "tests/support/test.hpp"
 
@@ -59,6 +60,19 @@ TEST_CASE("every kind of list has entries that say something", "[cli]") {
       CHECK(entry["says"].get<std::string>().size() > 5);
     }
   }
+}
+
+TEST_CASE("the lists name everything that a scenario may say", "[cli]") {
+  const auto names_all = [](const char* kind, const std::vector<std::string>& texts) {
+    INFO(kind);
+    const Json list = Json::parse(run_stepcast({"list", kind, "--json"}).out);
+    std::vector<std::string> listed;
+    for (const Json& entry : list["entries"]) listed.push_back(entry["name"]);
+    CHECK_THAT(listed, Catch::UnorderedEquals(texts));
+  };
+  names_all("compressors", stepcast::enum_texts<stepcast::CompressionScheme>());
+  names_all("algorithms", stepcast::enum_texts<stepcast::Algorithm>());
+  names_all("schedules", stepcast::enum_texts<stepcast::ScheduleKind>());
 }
 
 TEST_CASE("check answers in JSON with every problem and exit code 2", "[cli]") {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "runtime/compress/block_codec.hpp"
 #include "sim/graph/gradient_reduce.hpp"
 #include "tests/support/test.hpp"
 #include "tests/support/tiny_step.hpp"
@@ -45,6 +46,27 @@ TEST_CASE("payloads that do not add up are gathered from every rank", "[graph]")
   const std::vector<GraphOp> randomk = gradient_lane({CompressionScheme::randomk, 0.1, 0});
   REQUIRE(randomk[1].collective == Collective::all_reduce);
   REQUIRE(randomk[1].buffer == Bytes(48));
+}
+
+TEST_CASE("one bit travels with a scale per block as the runtime sends it", "[graph]") {
+  const std::int64_t elements = 10 * runtime::kBlock;
+  const CompressedBucket code = compressed({.scheme = CompressionScheme::onebit}, {.elements = elements}, 4, 4);
+  REQUIRE_FALSE(code.is_summable);
+  REQUIRE(code.payload.value == runtime::blocks_of(elements) * runtime::words_per_block(runtime::BlockFormat::sign) * 4);
+}
+
+TEST_CASE("a server's answer is one payload to decode", "[graph]") {
+  const auto decoded_bytes = [](int servers) {
+    Scenario scenario = tiny_scenario(1, 4, 1);
+    scenario.compression.scheme = CompressionScheme::onebit;
+    scenario.sync.server.count = servers;
+    const StepGraph graph = build_step_graph(scenario, tiny_work(4));
+    for (const GraphOp& op : graph.stages[0].ops)
+      if (op.name == op::decode) return std::get<StreamShape>(graph.stages[0].works[static_cast<std::size_t>(op.work)].ops.front().shape).read.value;
+    return std::int64_t{0};
+  };
+  REQUIRE(decoded_bytes(0) == 4 * 19);  // 120 bits and a scale from each of 4 ranks
+  REQUIRE(decoded_bytes(1) == 19);
 }
 
 TEST_CASE("PowerSGD reduces both factors and what has none", "[graph]") {

@@ -39,5 +39,12 @@ TEST_CASE("each input without effect is named with its reason", "[warnings]") {
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.strategy.overlap_param_gather = true; }), contains("/strategy/overlap_param_gather"));
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.parallel.shard_size = 8; }), contains("/parallel/shard_size"));
   REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) { s.run.runs = 5; }), contains("nothing in the scenario is random"));
+  REQUIRE_THAT(warnings_of(2, data, [](Scenario& s) {
+    s.compression.scheme = CompressionScheme::dgc;
+    s.compression.warmup_steps = 8;
+    s.sync.mode = SyncMode::async;
+    s.sync.server.count = 2;
+    s.run.steps = 20;
+  }), contains("/compression/warmup_steps has no effect beside /sync"));
   REQUIRE_THAT(warnings_of(1, alone, [](Scenario& s) { s.cluster.placement = PlacementKind::random; }), contains("/cluster/placement"));
 }
