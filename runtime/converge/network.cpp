@@ -17,12 +17,12 @@ Eigen::Map<Matrix> mutable_tensor(std::vector<float>& flat, const TensorSpan& t)
 
 /// What the backward needs from the forward.
 struct Network::Pass {
-  Matrix input;              // (rows, input)
-  Matrix active[2];          // after ReLU (rows, hidden)
-  Matrix normal[2];          // normalised, before scale and shift
+  Matrix input;                   // (rows, input)
+  Matrix active[2];               // after ReLU (rows, hidden)
+  Matrix normal[2];               // normalised, before scale and shift
   std::vector<Row> deviation[2];  // 1 / standard deviation, per group of rows
-  Matrix probability;        // (rows, classes)
-  double loss = 0;           // mean over rows
+  Matrix probability;             // (rows, classes)
+  double loss = 0;                // mean over rows
 };
 
 Network::Network(const NetworkShape& shape) : shape_(shape) {
@@ -45,7 +45,8 @@ int Network::add_tensor(int rows, int columns) {
   return static_cast<int>(tensors_.size()) - 1;
 }
 
-Eigen::Map<const Matrix> Network::tensor(std::span<const float> parameters, std::size_t index) const {
+Eigen::Map<const Matrix> Network::tensor(std::span<const float> parameters,
+                                         std::size_t index) const {
   const TensorSpan& t = tensors_[index];
   return {parameters.data() + t.offset, t.rows, t.columns};
 }
@@ -61,12 +62,14 @@ std::vector<float> Network::initialised(std::uint64_t seed) const {
   if (table_ >= 0) draw(table_, 1);
   for (int layer = 0; layer < 3; ++layer) {
     draw(weight_[layer], std::sqrt(2.0 / tensors_[static_cast<std::size_t>(weight_[layer])].rows));
-    if (layer < 2 && scale_[layer] >= 0) mutable_tensor(flat, tensors_[static_cast<std::size_t>(scale_[layer])]).setOnes();
+    if (layer < 2 && scale_[layer] >= 0)
+      mutable_tensor(flat, tensors_[static_cast<std::size_t>(scale_[layer])]).setOnes();
   }
   return flat;
 }
 
-void Network::forward(std::span<const float> parameters, const Samples& samples, int groups, Pass& pass) const {
+void Network::forward(std::span<const float> parameters, const Samples& samples, int groups,
+                      Pass& pass) const {
   const Eigen::Index rows = samples.size();
   if (table_ < 0) {
     pass.input = samples.features;
@@ -93,10 +96,12 @@ void Network::forward(std::span<const float> parameters, const Samples& samples,
         const Matrix centred = block.rowwise() - mean;
         const Row variance = centred.array().square().colwise().mean();
         const Row deviation = (variance.array() + kVarianceFloor).rsqrt();
-        pass.normal[layer].middleRows(group * size, size) = centred.array().rowwise() * deviation.array();
+        pass.normal[layer].middleRows(group * size, size) =
+            centred.array().rowwise() * deviation.array();
         pass.deviation[layer].push_back(deviation);
       }
-      to = pass.normal[layer].array().rowwise() * tensor(parameters, static_cast<std::size_t>(scale_[layer])).row(0).array();
+      to = pass.normal[layer].array().rowwise() *
+           tensor(parameters, static_cast<std::size_t>(scale_[layer])).row(0).array();
       to.rowwise() += tensor(parameters, static_cast<std::size_t>(shift_[layer])).row(0);
     }
     to = to.cwiseMax(0.0F);
@@ -138,10 +143,13 @@ double Network::gradients(std::span<const float> parameters, const Samples& samp
   const int groups = shape_.batch_norm == BatchNorm::sync ? 1 : static_cast<int>(workers);
   Pass pass;
   forward(parameters, samples, groups, pass);
-  for (std::vector<float>& gradient : out) gradient.assign(static_cast<std::size_t>(parameters_), 0.0F);
+  for (std::vector<float>& gradient : out)
+    gradient.assign(static_cast<std::size_t>(parameters_), 0.0F);
 
-  Matrix above = pass.probability;  // gradient of each row's loss, averaged over its worker's samples
-  for (Eigen::Index row = 0; row < rows; ++row) above(row, samples.labels[static_cast<std::size_t>(row)]) -= 1;
+  Matrix above =
+      pass.probability;  // gradient of each row's loss, averaged over its worker's samples
+  for (Eigen::Index row = 0; row < rows; ++row)
+    above(row, samples.labels[static_cast<std::size_t>(row)]) -= 1;
   above /= static_cast<float>(size);
   for (int layer = 2; layer >= 0; --layer) {
     if (layer < 2) {
@@ -153,7 +161,8 @@ double Network::gradients(std::span<const float> parameters, const Samples& samp
           std::vector<float>& flat = out[static_cast<std::size_t>(worker)];
           mutable_tensor(flat, tensors_[static_cast<std::size_t>(scale_[layer])]).row(0) =
               part.cwiseProduct(pass.normal[layer].middleRows(worker * size, size)).colwise().sum();
-          mutable_tensor(flat, tensors_[static_cast<std::size_t>(shift_[layer])]).row(0) = part.colwise().sum();
+          mutable_tensor(flat, tensors_[static_cast<std::size_t>(shift_[layer])]).row(0) =
+              part.colwise().sum();
         }
         const Eigen::Index group_size = rows / groups;
         for (Eigen::Index group = 0; group < groups; ++group) {
@@ -161,9 +170,11 @@ double Network::gradients(std::span<const float> parameters, const Samples& samp
           const auto normal = pass.normal[layer].middleRows(group * group_size, group_size);
           const Row mean = part.colwise().mean();
           const Row along = part.cwiseProduct(normal).colwise().mean();
-          const Row factor = scale.cwiseProduct(pass.deviation[layer][static_cast<std::size_t>(group)]);
+          const Row factor =
+              scale.cwiseProduct(pass.deviation[layer][static_cast<std::size_t>(group)]);
           const Matrix through = part.rowwise() - mean;
-          part = (through.array() - normal.array().rowwise() * along.array()).rowwise() * factor.array();
+          part = (through.array() - normal.array().rowwise() * along.array()).rowwise() *
+                 factor.array();
         }
       }
     }
@@ -173,16 +184,19 @@ double Network::gradients(std::span<const float> parameters, const Samples& samp
       const auto part = above.middleRows(worker * size, size);
       mutable_tensor(flat, tensors_[static_cast<std::size_t>(weight_[layer])]).noalias() =
           below.middleRows(worker * size, size).transpose() * part;
-      mutable_tensor(flat, tensors_[static_cast<std::size_t>(bias_[layer])]).row(0) = part.colwise().sum();
+      mutable_tensor(flat, tensors_[static_cast<std::size_t>(bias_[layer])]).row(0) =
+          part.colwise().sum();
     }
     if (layer > 0 || table_ >= 0) {
-      const Matrix down = above * tensor(parameters, static_cast<std::size_t>(weight_[layer])).transpose();
+      const Matrix down =
+          above * tensor(parameters, static_cast<std::size_t>(weight_[layer])).transpose();
       above = down;
     }
   }
   if (table_ >= 0) {
     for (Eigen::Index row = 0; row < rows; ++row) {
-      auto table = mutable_tensor(out[static_cast<std::size_t>(row / size)], tensors_[static_cast<std::size_t>(table_)]);
+      auto table = mutable_tensor(out[static_cast<std::size_t>(row / size)],
+                                  tensors_[static_cast<std::size_t>(table_)]);
       for (int place = 0; place < shape_.context; ++place)
         table.row(samples.tokens[static_cast<std::size_t>(row * shape_.context + place)]) +=
             above.row(row).segment(place * shape_.embedding, shape_.embedding);

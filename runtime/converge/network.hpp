@@ -18,17 +18,22 @@ struct Samples {
 };
 
 struct NetworkShape {
-  int features = 0;                          // width of a dense input; 0 with an embedding
-  int context = 0, vocabulary = 0, embedding = 0;  // text: tokens per sample, table (vocabulary, embedding)
+  int features = 0;  // width of a dense input; 0 with an embedding
+  int context = 0, vocabulary = 0,
+      embedding = 0;  // text: tokens per sample, table (vocabulary, embedding)
   int hidden = 64, classes = 10;
   BatchNorm batch_norm = BatchNorm::none;
   int input() const { return features > 0 ? features : context * embedding; }
 };
 /// A parameter tensor inside the flat vector; LARS and LAMB take their norms tensor by tensor.
-struct TensorSpan { std::int64_t offset = 0; int rows = 1, columns = 1; };
+struct TensorSpan {
+  std::int64_t offset = 0;
+  int rows = 1, columns = 1;
+};
 
-/// input - dense - [batch norm] - ReLU - dense - [batch norm] - ReLU - dense - softmax cross entropy.
-/// Parameters lie in one flat vector, so that optimizers, compressors and averages see plain floats.
+/// input - dense - [batch norm] - ReLU - dense - [batch norm] - ReLU - dense - softmax cross
+/// entropy. Parameters lie in one flat vector, so that optimizers, compressors and averages see
+/// plain floats.
 class Network {
  public:
   explicit Network(const NetworkShape& shape);
@@ -38,8 +43,8 @@ class Network {
   /// He et al. 2015: normal with variance 2 / fan-in; batch norm starts as identity.
   std::vector<float> initialised(std::uint64_t seed) const;
 
-  /// Gradients of the mean loss of each worker's samples, all at the same parameters. `samples` holds
-  /// worker after worker, equally many each; out[worker] is overwritten, parameters() floats.
+  /// Gradients of the mean loss of each worker's samples, all at the same parameters. `samples`
+  /// holds worker after worker, equally many each; out[worker] is overwritten, parameters() floats.
   /// Returns the mean loss over all samples.
   double gradients(std::span<const float> parameters, const Samples& samples,
                    std::span<std::vector<float>> out) const;
@@ -50,14 +55,15 @@ class Network {
 
  private:
   struct Pass;
-  void forward(std::span<const float> parameters, const Samples& samples, int groups, Pass& pass) const;
+  void forward(std::span<const float> parameters, const Samples& samples, int groups,
+               Pass& pass) const;
   Eigen::Map<const Matrix> tensor(std::span<const float> parameters, std::size_t index) const;
   int add_tensor(int rows, int columns);
 
   NetworkShape shape_;
   std::int64_t parameters_ = 0;
   std::vector<TensorSpan> tensors_;
-  int table_ = -1;                      // index of the embedding table
+  int table_ = -1;  // index of the embedding table
   int weight_[3], bias_[3], scale_[2], shift_[2];
 };
 }  // namespace stepcast::runtime

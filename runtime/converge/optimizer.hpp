@@ -8,7 +8,8 @@ namespace stepcast::runtime {
 /// One copy of optimizer state over a flat parameter vector.
 class Optimizer {
  public:
-  Optimizer(const ConvergenceSpec& spec, const std::vector<TensorSpan>& tensors, std::int64_t parameters);
+  Optimizer(const ConvergenceSpec& spec, const std::vector<TensorSpan>& tensors,
+            std::int64_t parameters);
   /// parameters -= rate * direction(gradient).
   void update(std::span<float> parameters, std::span<const float> gradient, double rate);
 
@@ -17,11 +18,13 @@ class Optimizer {
   OptimizerRule rule_;
   double momentum_;
   const std::vector<TensorSpan>* tensors_;
-  std::vector<float> first_, second_, direction_;  // momentum or mean; Adam's mean of squares; this step's direction
+  std::vector<float> first_, second_,
+      direction_;  // momentum or mean; Adam's mean of squares; this step's direction
   std::int64_t steps_ = 0;
 };
 
-/// Learning rate of update number `step` (from 0) that averages `batch` samples: rule, then linear warm-up.
+/// Learning rate of update number `step` (from 0) that averages `batch` samples: rule, then linear
+/// warm-up.
 double learning_rate(const ConvergenceSpec& spec, double batch, double step);
 /// Scales the gradient down to `norm` where it is longer; 0 leaves it.
 void clip(std::span<float> gradient, double norm);

@@ -13,9 +13,11 @@
 
 namespace stepcast::runtime {
 namespace {
-constexpr int kResamples = 2000;  // enough for the 5 % quantile to move by less than 2 % of its spread
+constexpr int kResamples =
+    2000;  // enough for the 5 % quantile to move by less than 2 % of its spread
 
-/// Median of `values` (some may be infinite), taken from the sorted middle without interpolating across infinity.
+/// Median of `values` (some may be infinite), taken from the sorted middle without interpolating
+/// across infinity.
 double middle_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
@@ -33,23 +35,25 @@ Interval interval_of(const std::vector<double>& values) {
     medians.push_back(middle_of(std::move(drawn)));
   }
   std::sort(medians.begin(), medians.end());
-  const auto at = [&](double share) { return medians[static_cast<std::size_t>(share * (kResamples - 1))]; };
+  const auto at = [&](double share) {
+    return medians[static_cast<std::size_t>(share * (kResamples - 1))];
+  };
   return {at(0.05), middle_of(values), at(0.95)};
 }
 }  // namespace
 
 std::vector<StudyResult> study(const std::vector<TrainingSetup>& setups, int jobs,
-                               const std::function<bool(std::size_t, std::size_t)>& done) {
+                               const std::function<void()>& done) {
   std::vector<StudyResult> results(setups.size());
   std::vector<std::pair<std::size_t, std::size_t>> open;
   for (std::size_t setup = 0; setup < setups.size(); ++setup) {
     results[setup].runs.resize(static_cast<std::size_t>(setups[setup].spec.seeds));
-    for (std::size_t seed = 0; seed < results[setup].runs.size(); ++seed) open.emplace_back(setup, seed);
+    for (std::size_t seed = 0; seed < results[setup].runs.size(); ++seed)
+      open.emplace_back(setup, seed);
   }
   std::atomic<std::size_t> next{0};
   std::atomic<bool> is_stopped{false};
   std::mutex mutex;
-  std::size_t finished = 0;
   std::exception_ptr failure;
   const auto work = [&] {
     for (std::size_t i = next++; i < open.size() && !is_stopped; i = next++) {
@@ -65,8 +69,7 @@ std::vector<StudyResult> study(const std::vector<TrainingSetup>& setups, int job
         return;
       }
       const std::lock_guard lock(mutex);
-      ++finished;
-      if (done && !done(finished, open.size())) is_stopped = true;
+      if (done) done();
     }
   };
   std::vector<std::thread> threads;
@@ -78,7 +81,6 @@ std::vector<StudyResult> study(const std::vector<TrainingSetup>& setups, int job
   for (StudyResult& result : results) {
     std::vector<double> steps, losses, noise;
     for (const TrainingOutcome& run : result.runs) {
-      if (run.curve.empty()) continue;
       result.reached += run.steps_to_target ? 1 : 0;
       result.diverged += run.has_diverged ? 1 : 0;
       steps.push_back(run.steps_to_target.value_or(std::numeric_limits<double>::infinity()));

@@ -8,17 +8,21 @@ namespace {
 constexpr int kInputs = 32, kClasses = 10, kHidden = 64;
 constexpr int kTeacherHidden = 24;
 constexpr std::int64_t kTrain = 16384, kHeldOut = 2048;
-constexpr std::uint64_t kTeacherSeed = 20160;  // any; the teacher is part of the task, seeds vary the student
-constexpr double kSharpness = 2.5;             // factor on the teacher's logits: leaves a floor of about a third of ln 10
+constexpr std::uint64_t kTeacherSeed =
+    20160;  // any; the teacher is part of the task, seeds vary the student
+constexpr double kSharpness =
+    2.5;  // factor on the teacher's logits: leaves a floor of about a third of ln 10
 constexpr double kShareToLearn = 0.6;
 
 /// The teacher's class probabilities and a label drawn from them, for inputs drawn from `seed`.
-double fill(Samples& samples, std::int64_t rows, const Network& teacher, const std::vector<float>& weights, std::uint64_t seed) {
+double fill(Samples& samples, std::int64_t rows, const Network& teacher,
+            const std::vector<float>& weights, std::uint64_t seed) {
   samples.features.resize(rows, kInputs);
   samples.labels.assign(static_cast<std::size_t>(rows), 0);
   for (std::int64_t row = 0; row < rows; ++row)
     for (int i = 0; i < kInputs; ++i)
-      samples.features(row, i) = static_cast<float>(normal_from_bits(mixed_bits(seed, static_cast<std::uint64_t>(row * kInputs + i))));
+      samples.features(row, i) = static_cast<float>(
+          normal_from_bits(mixed_bits(seed, static_cast<std::uint64_t>(row * kInputs + i))));
   const Matrix probability = teacher.probabilities(weights, samples);
   double entropy = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -43,13 +47,18 @@ LearningTask teacher_task(BatchNorm batch_norm) {
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(last.rows) * last.columns; ++i)
     weights[static_cast<std::size_t>(last.offset + i)] *= static_cast<float>(kSharpness);
 
-  LearningTask task{.name = "teacher",
-                    .network = Network({.features = kInputs, .hidden = kHidden, .classes = kClasses, .batch_norm = batch_norm}),
-                    .train = {}, .held_out = {}, .domains = std::vector<std::vector<std::int32_t>>(kClasses)};
+  LearningTask task{
+      .name = "teacher",
+      .network = Network(
+          {.features = kInputs, .hidden = kHidden, .classes = kClasses, .batch_norm = batch_norm}),
+      .train = {},
+      .held_out = {},
+      .domains = std::vector<std::vector<std::int32_t>>(kClasses)};
   fill(task.train, kTrain, teacher, weights, kTeacherSeed + 1);
   task.floor_loss = fill(task.held_out, kHeldOut, teacher, weights, kTeacherSeed + 2);
   for (std::size_t row = 0; row < task.train.labels.size(); ++row)
-    task.domains[static_cast<std::size_t>(task.train.labels[row])].push_back(static_cast<std::int32_t>(row));
+    task.domains[static_cast<std::size_t>(task.train.labels[row])].push_back(
+        static_cast<std::int32_t>(row));
   std::erase_if(task.domains, [](const auto& domain) { return domain.empty(); });
   task.start_loss = std::log(static_cast<double>(kClasses));
   task.target_loss = task.start_loss - kShareToLearn * (task.start_loss - task.floor_loss);

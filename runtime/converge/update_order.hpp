@@ -5,18 +5,19 @@
 namespace stepcast::runtime {
 
 /// How workers' parameters stay together, as far as learning is concerned.
-/// lockstep: the mean of all gradients, every step. stale: gradients enter one by one, each computed on the parameters of some
-/// updates ago. averaging: `period` steps alone, then the mean. elastic: every `period` steps a worker and a centre approach
-/// each other. pairs: every `period` steps two workers average; ring: all with both neighbours.
+/// lockstep: the mean of all gradients, every step. stale: gradients enter one by one, each
+/// computed on the parameters of some updates ago. averaging: `period` steps alone, then the mean.
+/// elastic: every `period` steps a worker and a centre approach each other. pairs: every `period`
+/// steps two workers average; ring: all with both neighbours.
 enum class UpdateKind : std::uint8_t { lockstep, stale, averaging, elastic, pairs, ring };
 
 /// One gradient or exchange, in the order in which the simulator saw it enter.
 struct UpdateEntry {
   std::int32_t worker = 0;
-  std::int32_t step = 0;        // lockstep: the step that a dropped gradient belonged to
-  std::int32_t peer = -1;       // pairs
-  std::int64_t staleness = 0;   // updates between read and write
-  bool is_dropped = false;      // lockstep with backup workers: came too late
+  std::int32_t step = 0;       // lockstep: the step that a dropped gradient belonged to
+  std::int32_t peer = -1;      // pairs
+  std::int64_t staleness = 0;  // updates between read and write
+  bool is_dropped = false;     // lockstep with backup workers: came too late
 };
 /// A recorded order; training that needs more starts it over.
 struct UpdateOrder {

@@ -11,21 +11,24 @@
 namespace stepcast {
 namespace {
 using runtime::UpdateKind;
-constexpr int kMostWorkers = 256;   // trained in one process
-constexpr int kRecordedSteps = 60;  // of each worker: enough turns that the order's start is a small part
+constexpr int kMostWorkers = 256;  // trained in one process
 
 std::optional<runtime::CompressorChoice> compressor_of(const Scenario& s) {
   const CompressionSpec& c = s.compression;
   if (c.scheme == CompressionScheme::none) return std::nullopt;
   const bool is_dgc = c.scheme == CompressionScheme::dgc;
-  return runtime::CompressorChoice{.scheme = is_dgc ? "topk" : std::string(text_of(c.scheme)), .ratio = c.ratio, .rank = c.rank,
-                                   .has_error_feedback = c.error_feedback, .seed = s.run.seed};
+  return runtime::CompressorChoice{.scheme = is_dgc ? "topk" : std::string(text_of(c.scheme)),
+                                   .ratio = c.ratio,
+                                   .rank = c.rank,
+                                   .has_error_feedback = c.error_feedback,
+                                   .seed = s.run.seed};
 }
 
 std::string compression_text(const CompressionSpec& c) {
   std::string text(text_of(c.scheme));
   using enum CompressionScheme;
-  if (c.scheme == topk || c.scheme == randomk || c.scheme == dgc) text += fmt::format(" {:g} %", 100 * c.ratio);
+  if (c.scheme == topk || c.scheme == randomk || c.scheme == dgc)
+    text += fmt::format(" {:g} %", 100 * c.ratio);
   if (c.scheme == powersgd) text += fmt::format(" rank {}", c.rank);
   if (c.scheme != none && !c.error_feedback) text += ", no feedback";
   return text;
@@ -39,13 +42,18 @@ int replicas_per_node(const Scenario& s) {
 
 UpdateKind kind_of(const SyncSpec& sync) {
   switch (sync.mode) {
-    case SyncMode::bsp: return UpdateKind::lockstep;
+    case SyncMode::bsp:
+      return UpdateKind::lockstep;
     case SyncMode::ssp:
-    case SyncMode::async: return UpdateKind::stale;
+    case SyncMode::async:
+      return UpdateKind::stale;
     case SyncMode::local_sgd:
-    case SyncMode::hierarchical: return UpdateKind::averaging;
-    case SyncMode::elastic: return UpdateKind::elastic;
-    case SyncMode::gossip: return sync.peers == GossipPeers::ring ? UpdateKind::ring : UpdateKind::pairs;
+    case SyncMode::hierarchical:
+      return UpdateKind::averaging;
+    case SyncMode::elastic:
+      return UpdateKind::elastic;
+    case SyncMode::gossip:
+      return sync.peers == GossipPeers::ring ? UpdateKind::ring : UpdateKind::pairs;
   }
   STEPCAST_ASSERT(false, "every mode is trained in some way");
   return UpdateKind::lockstep;
@@ -53,8 +61,10 @@ UpdateKind kind_of(const SyncSpec& sync) {
 
 std::string sync_text(const SyncSpec& sync) {
   std::string text(text_of(sync.mode));
-  if (sync.mode == SyncMode::ssp) text += fmt::format(" {}", sync.staleness);
-  else if (sync.period > 1) text += fmt::format(" {}", sync.period);
+  if (sync.mode == SyncMode::ssp)
+    text += fmt::format(" {}", sync.staleness);
+  else if (sync.period > 1)
+    text += fmt::format(" {}", sync.period);
   if (sync.backup_workers > 0) text += fmt::format(", {} backup", sync.backup_workers);
   return text;
 }
@@ -67,15 +77,14 @@ void take_order(const SyncOutcome& outcome, runtime::UpdateOrder& order) {
     } else if (update.is_dropped) {
       continue;
     }
-    order.entries.push_back({.worker = update.worker, .step = update.step, .peer = update.peer, .staleness = update.staleness, .is_dropped = update.is_dropped});
+    order.entries.push_back({.worker = update.worker,
+                             .step = update.step,
+                             .peer = update.peer,
+                             .staleness = update.staleness,
+                             .is_dropped = update.is_dropped});
   }
 }
 }  // namespace
-
-int steps_to_record(const Scenario& s) {
-  if (s.run.steps > 1) return s.run.steps;
-  return !s.sync.is_lockstep() || !s.stragglers.empty() ? kRecordedSteps : 1;
-}
 
 ConvergePlan converge_plan(const Scenario& s, const Forecast& forecast) {
   ConvergePlan plan;
@@ -87,32 +96,42 @@ ConvergePlan converge_plan(const Scenario& s, const Forecast& forecast) {
   t.order.kind = kind_of(s.sync);
   t.order.period = s.sync.period;
   const int replicas = s.parallel.dp;
-  const std::vector<double>& steps = forecast.sync ? forecast.sync->step_times : forecast.step_times;
+  const std::vector<double>& steps =
+      forecast.sync ? forecast.sync->step_times : forecast.step_times;
   STEPCAST_ASSERT(!steps.empty(), "a simulated scenario has a step");
-  plan.step_s = std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
+  plan.step_s =
+      std::accumulate(steps.begin(), steps.end(), 0.0) / static_cast<double>(steps.size());
   if (forecast.sync) {
     t.order.workers = static_cast<int>(forecast.sync->per_worker.size());
     if (t.order.workers > kMostWorkers)
-      throw InputError(Problem{s.file, "/parallel/dp", fmt::format("{} workers out of lockstep would be trained", t.order.workers),
-                               fmt::format("at most {}; fewer nodes show the same mechanism", kMostWorkers)});
+      throw InputError(
+          Problem{s.file, "/parallel/dp",
+                  fmt::format("{} workers out of lockstep would be trained", t.order.workers),
+                  fmt::format("at most {}; fewer nodes show the same mechanism", kMostWorkers)});
     if (s.converge.workers > 0 && s.converge.workers != t.order.workers)
-      throw InputError(Problem{s.file, "/converge/workers", fmt::format("is {}, but the order of updates was simulated for {} workers", s.converge.workers, t.order.workers),
-                               "leave it out, or change /cluster/nodes"});
+      throw InputError(
+          Problem{s.file, "/converge/workers",
+                  fmt::format("is {}, but the order of updates was simulated for {} workers",
+                              s.converge.workers, t.order.workers),
+                  "leave it out, or change /cluster/nodes"});
     take_order(*forecast.sync, t.order);
     // Replicas that reduce among themselves first are one worker with all their samples.
     t.spec.worker_batch *= std::max(1, replicas / t.order.workers);
   } else {
-    t.order.workers = s.converge.workers > 0 ? s.converge.workers : std::min(replicas, kMostWorkers);
+    t.order.workers =
+        s.converge.workers > 0 ? s.converge.workers : std::min(replicas, kMostWorkers);
     if (t.order.workers != replicas)
-      plan.notes.push_back(fmt::format("{} workers are trained; the step is that of {} replicas", t.order.workers, replicas));
+      plan.notes.push_back(fmt::format("{} workers are trained; the step is that of {} replicas",
+                                       t.order.workers, replicas));
     if (s.compression.two_level) t.workers_per_node = replicas_per_node(s);
   }
-  t.spec.workers = t.order.workers;
   const double per_update = static_cast<double>(t.spec.worker_batch) * t.spec.accumulation;
   plan.samples_per_step = per_update * t.order.workers;
   plan.synchronisation = sync_text(s.sync);
   plan.compression = compression_text(s.compression);
-  if (s.compression.scheme == CompressionScheme::dgc) plan.notes.push_back("dgc is trained as top-k with error feedback and its warm-up, without momentum correction");
+  if (s.compression.scheme == CompressionScheme::dgc)
+    plan.notes.push_back(
+        "dgc is trained as top-k with error feedback and its warm-up, without momentum correction");
   return plan;
 }
 

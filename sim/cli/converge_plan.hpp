@@ -6,7 +6,8 @@
 #include "sim/engine/simulate.hpp"
 
 namespace stepcast {
-/// What a scenario's replicas do to learning: the training, the seconds of one step, and what was simplified on the way.
+/// What a scenario's replicas do to learning: the training, the seconds of one step, and what was
+/// simplified on the way.
 struct ConvergePlan {
   runtime::TrainingSetup training;  // `task` is left to the caller
   double step_s = 0;                // mean simulated seconds per global batch
@@ -15,10 +16,9 @@ struct ConvergePlan {
   std::string compression;          // "none", "topk 1 %" ...
   std::vector<std::string> notes;
 };
-/// Steps that a scenario must be simulated for, so that an order of updates or a spread of steps is on record.
-int steps_to_record(const Scenario& scenario);
 /// Throws InputError where the scenario's replicas cannot be trained here.
 ConvergePlan converge_plan(const Scenario& scenario, const Forecast& forecast);
-/// The same training with plain lockstep and without compression: what the scenario's mechanisms are compared with.
+/// The same training with plain lockstep and without compression: what the scenario's mechanisms
+/// are compared with.
 runtime::TrainingSetup plain_training(const runtime::TrainingSetup& training);
 }  // namespace stepcast

@@ -54,6 +54,11 @@ void add_engine_option(CLI::App& command, std::string& engine) {
   command.add_option("--engine", engine, "simgrid (reference), native (own max-min, faster) or analytic (no contention)")->capture_default_str()->type_name("NAME");
 }
 
+void default_straggler_steps(Scenario& scenario) {
+  constexpr int kDefaultSteps = 30;
+  if (scenario.run.steps == 1 && !scenario.stragglers.empty()) scenario.run.steps = kDefaultSteps;
+}
+
 EngineKind engine_from_text(const std::string& text) {
   if (const auto kind = enum_from_text<EngineKind>(text)) return *kind;
   const auto known = enum_texts<EngineKind>();

@@ -24,6 +24,8 @@ struct ScenarioArguments {
 
 /// Adds --engine with its choices and default.
 void add_engine_option(CLI::App& command, std::string& engine);
+/// Where a scenario has stragglers and names no number of steps, 30: the spread of a step would rest on one draw.
+void default_straggler_steps(Scenario& scenario);
 /// The engine named; InputError with the nearest name otherwise.
 EngineKind engine_from_text(const std::string& text);
 

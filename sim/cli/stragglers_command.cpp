@@ -28,9 +28,7 @@ int run_analysis(const StragglersArguments& a) {
   if (p.scenario.collective_sweep) throw InputError(Problem{p.scenario.file, "/collective", "a sweep of sizes has no step", "use stepcast simulate"});
   if (p.scenario.stragglers.empty()) throw InputError(Problem{p.scenario.file, "/stragglers", "names none; there is nothing to attribute", "for example [ { \"ranks\": \"3\", \"compute_slowdown\": 1.1 } ]"});
   if (!p.scenario.sync.is_lockstep()) throw InputError(Problem{p.scenario.file, "/sync", "attribution is for replicas in lockstep; others do not wait for the slowest", "use stepcast simulate, which reports the slowdown"});
-  // Without a number of steps the spread of the step would rest on one draw.
-  constexpr int kDefaultSteps = 30;
-  if (p.scenario.run.steps == 1) p.scenario.run.steps = kDefaultSteps;
+  default_straggler_steps(p.scenario);
   const Json report = straggler_analysis_json(p.scenario, analyse_stragglers(p.scenario, p.profile, engine));
   if (!a.output.empty()) write_file(a.output, report.dump(2) + "\n");
   if (a.is_json) fmt::print("{}\n", report.dump(2));

@@ -4,7 +4,8 @@
 
 namespace stepcast::runtime {
 namespace {
-/// Largest difference between a worker's gradient and the central difference of its loss, relative to the gradient's largest.
+/// Largest difference between a worker's gradient and the central difference of its loss, relative
+/// to the gradient's largest.
 double gradient_error(const LearningTask& task, std::uint64_t seed) {
   std::vector<float> w = task.network.initialised(seed);
   const Samples samples = drawn_samples(task, seed, 0, 0, 1, 24, 0);
@@ -13,14 +14,16 @@ double gradient_error(const LearningTask& task, std::uint64_t seed) {
   double largest = 0, error = 0;
   for (const float v : g[0]) largest = std::max(largest, std::abs(static_cast<double>(v)));
   for (std::size_t i = 0; i < w.size(); i += 53) {
-    constexpr float kStep = 1e-3F;  // single precision: smaller steps lose digits, larger ones cross a ReLU
+    constexpr float kStep =
+        1e-3F;  // single precision: smaller steps lose digits, larger ones cross a ReLU
     const float middle = w[i];
     w[i] = middle + kStep;
     const double above = task.network.loss(w, samples);
     w[i] = middle - kStep;
     const double below = task.network.loss(w, samples);
     w[i] = middle;
-    error = std::max(error, std::abs((above - below) / (2 * static_cast<double>(kStep)) - static_cast<double>(g[0][i])));
+    error = std::max(error, std::abs((above - below) / (2 * static_cast<double>(kStep)) -
+                                     static_cast<double>(g[0][i])));
   }
   return error / largest;
 }
@@ -42,7 +45,8 @@ TEST_CASE("the mean of synchronised workers is the gradient of all samples toget
     task.network.gradients(w, samples, split);
     task.network.gradients(w, samples, whole);
     for (std::size_t i = 0; i < w.size(); i += 17)
-      CHECK((split[0][i] + split[1][i] + split[2][i] + split[3][i]) / 4 == Approx(whole[0][i]).margin(1e-5));
+      CHECK((split[0][i] + split[1][i] + split[2][i] + split[3][i]) / 4 ==
+            Approx(whole[0][i]).margin(1e-5));
   }
 }
 
@@ -51,14 +55,17 @@ TEST_CASE("batch norm with local statistics differs from synchronised statistics
   const std::vector<float> w = local.network.initialised(1);
   const Samples samples = drawn_samples(local, 1, 0, 0, 4, 8, 0);
   std::vector<std::vector<float>> a(4), b(4);
-  CHECK(local.network.gradients(w, samples, a) != Approx(sync.network.gradients(w, samples, b)).epsilon(1e-3));
+  CHECK(local.network.gradients(w, samples, a) !=
+        Approx(sync.network.gradients(w, samples, b)).epsilon(1e-3));
 }
 
 TEST_CASE("a worker sees the same samples whoever else draws") {
   const LearningTask task = teacher_task(BatchNorm::none);
-  const Samples all = drawn_samples(task, 7, 3, 0, 4, 8, 0.5), alone = drawn_samples(task, 7, 3, 2, 1, 8, 0.5);
+  const Samples all = drawn_samples(task, 7, 3, 0, 4, 8, 0.5),
+                alone = drawn_samples(task, 7, 3, 2, 1, 8, 0.5);
   for (int i = 0; i < 8; ++i) {
-    CHECK(alone.labels[static_cast<std::size_t>(i)] == all.labels[static_cast<std::size_t>(16 + i)]);
+    CHECK(alone.labels[static_cast<std::size_t>(i)] ==
+          all.labels[static_cast<std::size_t>(16 + i)]);
     CHECK(alone.features(i, 5) == all.features(16 + i, 5));
   }
 }

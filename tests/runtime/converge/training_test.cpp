@@ -8,7 +8,8 @@ const LearningTask& teacher() {
   return task;
 }
 TrainingSetup lockstep(int workers) {
-  TrainingSetup setup{.task = &teacher(), .spec = {}, .order = {.kind = UpdateKind::lockstep, .workers = workers}};
+  TrainingSetup setup{
+      .task = &teacher(), .spec = {}, .order = {.kind = UpdateKind::lockstep, .workers = workers}};
   setup.spec.steps = 200;
   setup.spec.seeds = 3;
   return setup;
@@ -17,7 +18,8 @@ TrainingSetup lockstep(int workers) {
 TrainingSetup stale(int workers, std::int64_t staleness) {
   TrainingSetup setup = lockstep(workers);
   setup.order.kind = UpdateKind::stale;
-  for (int worker = 0; worker < workers; ++worker) setup.order.entries.push_back({.worker = worker, .staleness = staleness});
+  for (int worker = 0; worker < workers; ++worker)
+    setup.order.entries.push_back({.worker = worker, .staleness = staleness});
   return setup;
 }
 double steps_of(const TrainingSetup& setup) { return study({setup}, 2)[0].steps_to_target.middle; }
@@ -33,8 +35,11 @@ TEST_CASE("the same seed gives the same curve on one thread and on two") {
   CHECK(one[0].runs[0].final_loss != one[0].runs[1].final_loss);
 }
 
-TEST_CASE("training in lockstep reaches the target and more workers need fewer steps until the batch is large") {
-  const double four = steps_of(lockstep(4)), sixteen = steps_of(lockstep(16)), sixty_four = steps_of(lockstep(64));
+TEST_CASE(
+    "training in lockstep reaches the target and more workers need fewer steps until the batch is "
+    "large") {
+  const double four = steps_of(lockstep(4)), sixteen = steps_of(lockstep(16)),
+               sixty_four = steps_of(lockstep(64));
   CHECK(sixteen < 0.6 * four);
   CHECK(sixty_four < sixteen);
   // Beyond the noise scale a larger batch buys less than its size.
@@ -54,14 +59,18 @@ TEST_CASE("older gradients cost steps") {
 TEST_CASE("top-k with error feedback learns where without it it lags") {
   TrainingSetup with = lockstep(4), without = with;
   with.compressor = CompressorChoice{.scheme = "topk", .ratio = 0.01, .has_error_feedback = true};
-  without.compressor = CompressorChoice{.scheme = "topk", .ratio = 0.01, .has_error_feedback = false};
+  without.compressor =
+      CompressorChoice{.scheme = "topk", .ratio = 0.01, .has_error_feedback = false};
   const auto results = study({lockstep(4), with, without}, 2);
   CHECK(results[1].final_loss.middle < results[2].final_loss.middle);
   // An index and a value for one element in a hundred.
-  CHECK(results[1].runs[0].bytes_per_step == Approx(results[0].runs[0].bytes_per_step * 0.02).epsilon(0.1));
+  CHECK(results[1].runs[0].bytes_per_step ==
+        Approx(results[0].runs[0].bytes_per_step * 0.02).epsilon(0.1));
 }
 
-TEST_CASE("averaging every step by plain sgd without momentum is lockstep at the worker's learning rate") {
+TEST_CASE(
+    "averaging every step by plain sgd without momentum is lockstep at the worker's learning "
+    "rate") {
   TrainingSetup together = lockstep(4), apart = together;
   together.spec.momentum = apart.spec.momentum = 0;
   together.spec.rule = apart.spec.rule = LearningRateRule::none;
@@ -81,8 +90,10 @@ TEST_CASE("rare averaging with skewed data learns less than with even data") {
 TEST_CASE("every way of synchronising learns") {
   TrainingSetup setup = lockstep(4);
   setup.spec.steps = 120;
-  for (int worker = 0; worker < 4; ++worker) setup.order.entries.push_back({.worker = worker, .peer = (worker + 1) % 4, .staleness = 3});
-  for (const UpdateKind kind : {UpdateKind::stale, UpdateKind::averaging, UpdateKind::elastic, UpdateKind::pairs, UpdateKind::ring}) {
+  for (int worker = 0; worker < 4; ++worker)
+    setup.order.entries.push_back({.worker = worker, .peer = (worker + 1) % 4, .staleness = 3});
+  for (const UpdateKind kind : {UpdateKind::stale, UpdateKind::averaging, UpdateKind::elastic,
+                                UpdateKind::pairs, UpdateKind::ring}) {
     setup.order.kind = kind;
     setup.order.period = kind == UpdateKind::stale ? 1 : 4;
     const TrainingOutcome outcome = train(setup);
@@ -100,10 +111,12 @@ TEST_CASE("a dropped gradient leaves the others' mean and a step without it diff
 }
 
 TEST_CASE("every optimizer reaches the target and a wild rate is called diverged") {
-  for (const OptimizerRule rule : {OptimizerRule::sgd, OptimizerRule::adam, OptimizerRule::lars, OptimizerRule::lamb}) {
+  for (const OptimizerRule rule :
+       {OptimizerRule::sgd, OptimizerRule::adam, OptimizerRule::lars, OptimizerRule::lamb}) {
     TrainingSetup setup = lockstep(4);
     setup.spec.optimizer = rule;
-    if (rule == OptimizerRule::adam || rule == OptimizerRule::lamb) setup.spec.rule = LearningRateRule::sqrt;
+    if (rule == OptimizerRule::adam || rule == OptimizerRule::lamb)
+      setup.spec.rule = LearningRateRule::sqrt;
     INFO(std::string(text_of(rule)));
     CHECK(train(setup).steps_to_target);
   }
