@@ -7,7 +7,8 @@
 
 int main(int argc, char** argv) {
   using namespace stepcast;
-  CLI::App app{"Measures a machine, or reads public tables, and writes cost profiles for stepcast."};
+  CLI::App app{
+      "Measures a machine, or reads public tables, and writes cost profiles for stepcast."};
   app.require_subcommand(1);
   int exit_code = 0;
   calibrate::add_probe_command(app, exit_code);

@@ -15,11 +15,21 @@ void run_collective(Bench& b, Collective collective, View x, View y, std::int64_
   const int n = b.world.size();
   const ElementCount part{elements / n}, whole{elements};
   switch (collective) {
-    case Collective::all_reduce: b.world.all_reduce(b.side, x, whole); break;
-    case Collective::all_gather: b.world.all_gather(b.side, x.at(b.world.rank() * part.value), x, part); break;
-    case Collective::reduce_scatter: b.world.reduce_scatter(b.side, x, x.at(b.world.rank() * part.value), part); break;
-    case Collective::broadcast: b.world.broadcast(b.side, x, whole, 0); break;
-    case Collective::all_to_all: b.world.all_to_all(b.side, x, y, part); break;
+    case Collective::all_reduce:
+      b.world.all_reduce(b.side, x, whole);
+      break;
+    case Collective::all_gather:
+      b.world.all_gather(b.side, x.at(b.world.rank() * part.value), x, part);
+      break;
+    case Collective::reduce_scatter:
+      b.world.reduce_scatter(b.side, x, x.at(b.world.rank() * part.value), part);
+      break;
+    case Collective::broadcast:
+      b.world.broadcast(b.side, x, whole, 0);
+      break;
+    case Collective::all_to_all:
+      b.world.all_to_all(b.side, x, y, part);
+      break;
     case Collective::send_recv:
       if (b.world.rank() == 0) b.world.send(b.side, x, whole, 1);
       if (b.world.rank() == 1) b.world.receive(b.side, x, whole, 0);
@@ -31,7 +41,8 @@ void run_collective(Bench& b, Collective collective, View x, View y, std::int64_
 std::vector<Task> collective_tasks(Depth depth, int ranks) {
   std::vector<Task> tasks;
   if (ranks < 2) return tasks;
-  const std::int64_t largest = depth == Depth::quick ? (std::int64_t{16} << 20) : (std::int64_t{256} << 20);
+  const std::int64_t largest =
+      depth == Depth::quick ? (std::int64_t{16} << 20) : (std::int64_t{256} << 20);
   const std::int64_t step = depth == Depth::quick ? 4 : 2;
   for (const auto& [collective, name] : EnumText<Collective>::table)
     for (std::int64_t bytes = 1 << 10; bytes <= largest; bytes *= step) {
@@ -39,15 +50,22 @@ std::vector<Task> collective_tasks(Depth depth, int ranks) {
       const std::int64_t elements = std::max<std::int64_t>(1, bytes / 4 / ranks) * ranks;
       const std::string key = fmt::format("collective/{}/{}/{}", name, ranks, elements * 4);
       const bool is_pair = collective == Collective::send_recv;
-      tasks.push_back({key, [key, collective = collective, elements, is_pair](Bench& bench) {
-        const auto copies = std::clamp<std::int64_t>((std::int64_t{64} << 20) / (elements * 4), 1, 4);
-        Buffer x(bench.device, copies * elements, Precision::fp32), y(bench.device, elements, Precision::fp32);
-        const bool takes_part = !is_pair || bench.world.rank() < 2;
-        return std::vector<Entry>{{key, time_on_all_ranks(bench, bench.side, [&](int round) {
-          if (takes_part) run_collective(bench, collective, x.view(round % copies * elements), y.view(), elements);
-          else bench.device.fill_zero(bench.side, y.data(), y.bytes());
-        })}};
-      }});
+      tasks.push_back(
+          {key, [key, collective = collective, elements, is_pair](Bench& bench) {
+             const auto copies =
+                 std::clamp<std::int64_t>((std::int64_t{64} << 20) / (elements * 4), 1, 4);
+             Buffer x(bench.device, copies * elements, Precision::fp32),
+                 y(bench.device, elements, Precision::fp32);
+             const bool takes_part = !is_pair || bench.world.rank() < 2;
+             return std::vector<Entry>{{key, time_on_all_ranks(bench, bench.side, [&](int round) {
+                                          if (takes_part)
+                                            run_collective(bench, collective,
+                                                           x.view(round % copies * elements),
+                                                           y.view(), elements);
+                                          else
+                                            bench.device.fill_zero(bench.side, y.data(), y.bytes());
+                                        })}};
+           }});
     }
   return tasks;
 }
@@ -55,52 +73,69 @@ std::vector<Task> collective_tasks(Depth depth, int ranks) {
 std::vector<Task> overlap_tasks(int ranks) {
   if (ranks < 2) return {};
   return {{"overlap", [](Bench& bench) {
-    // A layer's product, and a bucket: both near a millisecond or more on a CPU core, so that each covers several of the other.
-    constexpr std::int64_t m = 512, n = 1024, k = 512, elements = std::int64_t{1} << 20;
-    constexpr int kProducts = 40, kReduces = 6, kRepeats = 7;
-    Buffer a(bench.device, m * k, Precision::fp32), b(bench.device, k * n, Precision::fp32), c(bench.device, m * n, Precision::fp32),
-        x(bench.device, elements, Precision::fp32);
-    runtime::Recorder& recorder = bench.device.recorder();
-    struct Times { std::vector<double> product, reduce; };
-    const auto run = [&](bool products, bool reduces) {
-      Times times;
-      bench.world.barrier();
-      recorder.start();
-      for (int i = 0; i < kReduces && reduces; ++i) {
-        const runtime::OpScope scope(recorder, "reduce");
-        bench.world.all_reduce(bench.side, x.view(), ElementCount{elements});
-      }
-      for (int i = 0; i < kProducts && products; ++i) {
-        const runtime::OpScope scope(recorder, "product");
-        bench.device.kernels().gemm(bench.compute, {.a = a.view(), .b = b.view(), .c = c.view(), .m = m, .n = n, .k = k});
-      }
-      bench.compute.synchronise();
-      bench.side.synchronise();
-      recorder.stop();
-      const auto activities = recorder.activities();
-      Nanoseconds from = 0, to = 0;  // the extent of the all-reduces
-      for (const runtime::Activity& activity : activities) {
-        if (recorder.labels()[static_cast<std::size_t>(activity.label)].name != "reduce") continue;
-        times.reduce.push_back(seconds_from_ns(activity.end - activity.start).value);
-        from = from == 0 ? activity.start : std::min(from, activity.start);
-        to = std::max(to, activity.end);
-      }
-      for (const runtime::Activity& activity : activities) {
-        if (recorder.labels()[static_cast<std::size_t>(activity.label)].name != "product") continue;
-        // Beside a collective only those products count that lie inside its extent.
-        if (!reduces || (activity.start >= from && activity.end <= to)) times.product.push_back(seconds_from_ns(activity.end - activity.start).value);
-      }
-      return times;
-    };
-    Sampler compute({.warm_window = 1, .warm_agreement = 10, .min_samples = kRepeats, .max_samples = kRepeats, .max_time_s = 1e9, .half_width = 0});
-    Sampler comm = compute;
-    for (int repeat = 0; repeat < kRepeats + 2; ++repeat) {
-      const Times alone = run(true, false), bare = run(false, true), both = run(true, true);
-      // Means: slices of the scheduler hit some products wholly and others not at all.
-      if (!both.product.empty()) compute.add(std::max(1.0, mean(both.product) / mean(alone.product)));
-      comm.add(std::max(1.0, mean(both.reduce) / mean(bare.reduce)));
-    }
-    return std::vector<Entry>{{"overlap/compute", compute.summary()}, {"overlap/comm", comm.summary()}};
-  }}};
+             // A layer's product, and a bucket: both near a millisecond or more on a CPU core, so
+             // that each covers several of the other.
+             constexpr std::int64_t m = 512, n = 1024, k = 512, elements = std::int64_t{1} << 20;
+             constexpr int kProducts = 40, kReduces = 6, kRepeats = 7;
+             Buffer a(bench.device, m * k, Precision::fp32),
+                 b(bench.device, k * n, Precision::fp32), c(bench.device, m * n, Precision::fp32),
+                 x(bench.device, elements, Precision::fp32);
+             runtime::Recorder& recorder = bench.device.recorder();
+             struct Times {
+               std::vector<double> product, reduce;
+             };
+             const auto run = [&](bool products, bool reduces) {
+               Times times;
+               bench.world.barrier();
+               recorder.start();
+               for (int i = 0; i < kReduces && reduces; ++i) {
+                 const runtime::OpScope scope(recorder, "reduce");
+                 bench.world.all_reduce(bench.side, x.view(), ElementCount{elements});
+               }
+               for (int i = 0; i < kProducts && products; ++i) {
+                 const runtime::OpScope scope(recorder, "product");
+                 bench.device.kernels().gemm(
+                     bench.compute,
+                     {.a = a.view(), .b = b.view(), .c = c.view(), .m = m, .n = n, .k = k});
+               }
+               bench.compute.synchronise();
+               bench.side.synchronise();
+               recorder.stop();
+               const auto activities = recorder.activities();
+               Nanoseconds from = 0, to = 0;  // the extent of the all-reduces
+               for (const runtime::Activity& activity : activities) {
+                 if (recorder.labels()[static_cast<std::size_t>(activity.label)].name != "reduce")
+                   continue;
+                 times.reduce.push_back(seconds_from_ns(activity.end - activity.start).value);
+                 from = from == 0 ? activity.start : std::min(from, activity.start);
+                 to = std::max(to, activity.end);
+               }
+               for (const runtime::Activity& activity : activities) {
+                 if (recorder.labels()[static_cast<std::size_t>(activity.label)].name != "product")
+                   continue;
+                 // Beside a collective only those products count that lie inside its extent.
+                 if (!reduces || (activity.start >= from && activity.end <= to))
+                   times.product.push_back(seconds_from_ns(activity.end - activity.start).value);
+               }
+               return times;
+             };
+             Sampler compute({.warm_window = 1,
+                              .warm_agreement = 10,
+                              .min_samples = kRepeats,
+                              .max_samples = kRepeats,
+                              .max_time_s = 1e9,
+                              .half_width = 0});
+             Sampler comm = compute;
+             for (int repeat = 0; repeat < kRepeats + 2; ++repeat) {
+               const Times alone = run(true, false), bare = run(false, true),
+                           both = run(true, true);
+               // Means: slices of the scheduler hit some products wholly and others not at all.
+               if (!both.product.empty())
+                 compute.add(std::max(1.0, mean(both.product) / mean(alone.product)));
+               comm.add(std::max(1.0, mean(both.reduce) / mean(bare.reduce)));
+             }
+             return std::vector<Entry>{{"overlap/compute", compute.summary()},
+                                       {"overlap/comm", comm.summary()}};
+           }}};
 }
 }  // namespace stepcast::calibrate

@@ -10,14 +10,18 @@ namespace stepcast {
 namespace {
 struct Base {
   double alpha = 0, per_byte = 0, power = 1;
-  double at(double size) const { return std::pow(std::pow(alpha, power) + std::pow(per_byte * size, power), 1 / power); }
+  double at(double size) const {
+    return std::pow(std::pow(alpha, power) + std::pow(per_byte * size, power), 1 / power);
+  }
 };
 
-/// The base curve with the least sum of |log error|, over a grid around the first and the last sample.
+/// The base curve with the least sum of |log error|, over a grid around the first and the last
+/// sample.
 Base fit_base(const std::vector<SizeSample>& samples) {
   Base best;
   double best_error = std::numeric_limits<double>::infinity();
-  const double first = samples.front().second, last_rate = samples.back().second / samples.back().first;
+  const double first = samples.front().second,
+               last_rate = samples.back().second / samples.back().first;
   // p < 1 blends start-up and wire slowly, as a choice among protocols does; p = 1 adds them.
   for (const double power : {0.6, 0.7, 0.8, 0.9, 1.0, 1.2})
     for (const double alpha : {0.8, 0.9, 1.0, 1.1, 1.2, 1.35})
@@ -41,7 +45,8 @@ std::vector<SizeSample> merged(std::vector<SizeSample> samples) {
     ++count;
   }
   std::vector<SizeSample> out;
-  for (const auto& [size, entry] : by_size) out.emplace_back(size, std::exp(entry.first / entry.second));
+  for (const auto& [size, entry] : by_size)
+    out.emplace_back(size, std::exp(entry.first / entry.second));
   return out;
 }
 }  // namespace
@@ -51,7 +56,8 @@ std::vector<SizeSample> fit_size_curve(const std::vector<SizeSample>& raw, doubl
   if (samples.size() < 3) return samples;
   const Base base = fit_base(samples);
   const int first = static_cast<int>(std::floor(std::log2(samples.front().first) + 1e-9));
-  const int last = std::max(first + 2, static_cast<int>(std::ceil(std::log2(samples.back().first) - 1e-9)));
+  const int last =
+      std::max(first + 2, static_cast<int>(std::ceil(std::log2(samples.back().first) - 1e-9)));
   const int n = last - first + 1;
 
   Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(n, n);
@@ -69,7 +75,8 @@ std::vector<SizeSample> fit_size_curve(const std::vector<SizeSample>& raw, doubl
   const auto penalise = [&](int at, const std::vector<double>& stencil, double weight) {
     for (std::size_t a = 0; a < stencil.size(); ++a)
       for (std::size_t b = 0; b < stencil.size(); ++b)
-        normal(at + static_cast<int>(a), at + static_cast<int>(b)) += weight * stencil[a] * stencil[b];
+        normal(at + static_cast<int>(a), at + static_cast<int>(b)) +=
+            weight * stencil[a] * stencil[b];
   };
   for (int i = 0; i + 2 < n; ++i) penalise(i, {1, -2, 1}, smoothness);
   for (int i = 0; i + 1 < n; ++i) penalise(i, {-1, 1}, 0.05 * smoothness);

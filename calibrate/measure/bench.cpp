@@ -18,10 +18,12 @@ std::vector<double> label_times(const runtime::Recorder& recorder) {
   }
   std::vector<double> times;
   for (const auto& [label, span] : spans)
-    if (label >= 0) times.push_back(std::max(1e-9, seconds_from_ns(span.second - span.first).value));
+    if (label >= 0)
+      times.push_back(std::max(1e-9, seconds_from_ns(span.second - span.first).value));
   return times;
 }
-std::vector<double> timed_rounds(Bench& bench, runtime::Stream& stream, const std::function<void(int)>& work, int first, int rounds) {
+std::vector<double> timed_rounds(Bench& bench, runtime::Stream& stream,
+                                 const std::function<void(int)>& work, int first, int rounds) {
   runtime::Recorder& recorder = bench.device.recorder();
   recorder.start();
   for (int round = first; round < first + rounds; ++round) {
@@ -34,28 +36,36 @@ std::vector<double> timed_rounds(Bench& bench, runtime::Stream& stream, const st
 }
 }  // namespace
 
-Summary time_on_device(Bench& bench, runtime::Stream& stream, const std::function<void(int)>& work) {
+Summary time_on_device(Bench& bench, runtime::Stream& stream,
+                       const std::function<void(int)>& work) {
   Sampler sampler(bench.rule);
   int round = 0;
   // Batches grow so that the host stays ahead of short kernels.
   for (int rounds = 5; !sampler.is_done(); rounds = std::min(50, rounds * 2)) {
-    for (const double seconds : timed_rounds(bench, stream, work, round, rounds)) sampler.add(seconds);
+    for (const double seconds : timed_rounds(bench, stream, work, round, rounds))
+      sampler.add(seconds);
     round += rounds;
   }
   return sampler.summary();
 }
 
-Summary time_on_all_ranks(Bench& bench, runtime::Stream& stream, const std::function<void(int)>& work) {
+Summary time_on_all_ranks(Bench& bench, runtime::Stream& stream,
+                          const std::function<void(int)>& work) {
   using runtime::ElementCount;
   constexpr int kPilot = 4, kMost = 60;
-  runtime::Buffer figures(bench.device, kMost, Precision::fp32), host(bench.device, Bytes(kMost * 4), runtime::MemoryKind::pinned_host);
+  runtime::Buffer figures(bench.device, kMost, Precision::fp32),
+      host(bench.device, Bytes(kMost * 4), runtime::MemoryKind::pinned_host);
   auto* values = host.view().as<float>();
   // max over ranks of -t is the fastest rank's time.
   const auto fastest = [&](const std::vector<double>& times) {
     for (std::size_t i = 0; i < times.size(); ++i) values[i] = static_cast<float>(-times[i]);
-    bench.device.copy(stream, figures.data(), values, Bytes(static_cast<std::int64_t>(times.size()) * 4));
-    bench.world.all_reduce(stream, figures.view(), ElementCount{static_cast<std::int64_t>(times.size())}, runtime::Reduction::max);
-    bench.device.copy(stream, values, figures.data(), Bytes(static_cast<std::int64_t>(times.size()) * 4));
+    bench.device.copy(stream, figures.data(), values,
+                      Bytes(static_cast<std::int64_t>(times.size()) * 4));
+    bench.world.all_reduce(stream, figures.view(),
+                           ElementCount{static_cast<std::int64_t>(times.size())},
+                           runtime::Reduction::max);
+    bench.device.copy(stream, values, figures.data(),
+                      Bytes(static_cast<std::int64_t>(times.size()) * 4));
     stream.synchronise();
     std::vector<double> out;
     for (std::size_t i = 0; i < times.size(); ++i) out.push_back(-static_cast<double>(values[i]));
@@ -70,18 +80,23 @@ Summary time_on_all_ranks(Bench& bench, runtime::Stream& stream, const std::func
     }
     return fastest(times);
   };
-  const std::vector<double> pilot = rounds_together(kPilot);  // the same figures on every rank, so the same decision
+  const std::vector<double> pilot =
+      rounds_together(kPilot);  // the same figures on every rank, so the same decision
   const double one = std::max(1e-6, *std::min_element(pilot.begin(), pilot.end()));
-  const int rounds = std::clamp(static_cast<int>(bench.rule.max_time_s / one), std::min(bench.rule.min_samples, kMost), kMost);
+  const int rounds = std::clamp(static_cast<int>(bench.rule.max_time_s / one),
+                                std::min(bench.rule.min_samples, kMost), kMost);
   StoppingRule rule = bench.rule;
-  rule.max_time_s = std::numeric_limits<double>::infinity();  // the rounds were agreed on; all of them count
+  rule.max_time_s =
+      std::numeric_limits<double>::infinity();  // the rounds were agreed on; all of them count
   rule.half_width = 0;
   rule.warm_window = 1;
   rule.warm_agreement = 10;
   Sampler sampler(rule);
   for (const double seconds : rounds_together(rounds)) sampler.add(seconds);
   Summary summary = sampler.summary();
-  summary.quality = summary.half_width <= 2 * bench.rule.half_width ? Quality::good : summary.quality == Quality::good ? Quality::unstable : summary.quality;
+  summary.quality = summary.half_width <= 2 * bench.rule.half_width ? Quality::good
+                    : summary.quality == Quality::good              ? Quality::unstable
+                                                                    : summary.quality;
   summary.reason = "rounds agreed on by all ranks";
   return summary;
 }

@@ -14,8 +14,15 @@
 namespace stepcast::calibrate {
 namespace {
 Json json_of(const Summary& s) {
-  return {{"n", s.n}, {"median_s", s.median_s}, {"q25_s", s.q25_s}, {"q75_s", s.q75_s}, {"min_s", s.min_s}, {"mean_s", s.mean_s},
-          {"half_width", s.half_width}, {"quality", text_of(s.quality)}, {"reason", s.reason}};
+  return {{"n", s.n},
+          {"median_s", s.median_s},
+          {"q25_s", s.q25_s},
+          {"q75_s", s.q75_s},
+          {"min_s", s.min_s},
+          {"mean_s", s.mean_s},
+          {"half_width", s.half_width},
+          {"quality", text_of(s.quality)},
+          {"reason", s.reason}};
 }
 Summary summary_of(const Json& json) {
   Summary s;
@@ -53,12 +60,15 @@ Journal::Journal(std::string path, const std::string& identity) : path_(std::mov
       if (is_new) {
         const std::string found = json.value("stepcast_journal", "");
         if (found != identity)
-          throw InputError(Problem{path_, "line 1", "holds measurements of \"" + found + "\", this run is \"" + identity + "\"",
-                                   "remove it, or choose another -o"});
+          throw InputError(
+              Problem{path_, "line 1",
+                      "holds measurements of \"" + found + "\", this run is \"" + identity + "\"",
+                      "remove it, or choose another -o"});
         is_new = false;
       } else {
         std::vector<Entry> entries;
-        for (const Json& entry : json.at("entries")) entries.push_back({entry.at("key").get<std::string>(), summary_of(entry)});
+        for (const Json& entry : json.at("entries"))
+          entries.push_back({entry.at("key").get<std::string>(), summary_of(entry)});
         const std::string task = json.at("task").get<std::string>();
         if (!tasks_.contains(task)) order_.push_back(task);
         tasks_[task] = std::move(entries);
@@ -73,12 +83,16 @@ Journal::Journal(std::string path, const std::string& identity) : path_(std::mov
     ::close(descriptor);
     throw EnvironmentError(path_ + ": another calibration is writing it");
   }
-  if (::ftruncate(descriptor, whole) != 0 || ::lseek(descriptor, whole, SEEK_SET) < 0) unwritable(path_, "cannot be positioned");
+  if (::ftruncate(descriptor, whole) != 0 || ::lseek(descriptor, whole, SEEK_SET) < 0)
+    unwritable(path_, "cannot be positioned");
   file_ = ::fdopen(descriptor, "r+");
-  if (std::fseek(file_, static_cast<long>(whole), SEEK_SET) != 0) unwritable(path_, "cannot be positioned");
+  if (std::fseek(file_, static_cast<long>(whole), SEEK_SET) != 0)
+    unwritable(path_, "cannot be positioned");
   if (!is_new) return;
   const std::string header = Json({{"stepcast_journal", identity}}).dump() + "\n";
-  if (std::fwrite(header.data(), 1, header.size(), file_) != header.size() || std::fflush(file_) != 0) unwritable(path_, "cannot be written");
+  if (std::fwrite(header.data(), 1, header.size(), file_) != header.size() ||
+      std::fflush(file_) != 0)
+    unwritable(path_, "cannot be written");
 }
 Journal::~Journal() {
   if (file_ != nullptr) std::fclose(file_);
@@ -95,7 +109,8 @@ void Journal::add(const std::string& task, const std::vector<Entry>& entries) {
     list.push_back(std::move(json));
   }
   const std::string line = Json({{"task", task}, {"entries", list}}).dump() + "\n";
-  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) unwritable(path_, "cannot be written");
+  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0)
+    unwritable(path_, "cannot be written");
 }
 std::vector<std::string> Journal::tasks() const { return order_; }
 std::vector<Entry> Journal::entries() const {
@@ -104,8 +119,10 @@ std::vector<Entry> Journal::entries() const {
   for (const std::string& task : order_)
     for (const Entry& entry : tasks_.at(task)) {
       const auto [found, is_new] = at.try_emplace(entry.key, all.size());
-      if (is_new) all.push_back(entry);
-      else all[found->second] = entry;
+      if (is_new)
+        all.push_back(entry);
+      else
+        all[found->second] = entry;
     }
   return all;
 }

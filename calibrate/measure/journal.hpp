@@ -7,15 +7,20 @@
 #include "calibrate/measure/stopping_rule.hpp"
 
 namespace stepcast::calibrate {
-/// One measured quantity. Keys of kernels are those of sim/profile/kernel_key.hpp; others name what they are:
-/// "collective/all_reduce/2/1048576", "launch/host", "copy/4194304", "step/measured".
-struct Entry { std::string key; Summary summary; };
+/// One measured quantity. Keys of kernels are those of sim/profile/kernel_key.hpp; others name what
+/// they are: "collective/all_reduce/2/1048576", "launch/host", "copy/4194304", "step/measured".
+struct Entry {
+  std::string key;
+  Summary summary;
+};
 
-/// Finished measurements, one JSON line per task, flushed as each ends. A process that is killed loses the running task and nothing
-/// else; the next run with the same identity goes on behind it. A torn last line is dropped, a foreign journal refused.
+/// Finished measurements, one JSON line per task, flushed as each ends. A process that is killed
+/// loses the running task and nothing else; the next run with the same identity goes on behind it.
+/// A torn last line is dropped, a foreign journal refused.
 class Journal {
  public:
-  /// `identity`: device, versions, ranks, conditions: what must be equal for results to belong together. "" path: memory only.
+  /// `identity`: device, versions, ranks, conditions: what must be equal for results to belong
+  /// together. "" path: memory only.
   Journal(std::string path, const std::string& identity);
   ~Journal();
   Journal(const Journal&) = delete;

@@ -3,7 +3,8 @@
 #include <string>
 
 namespace stepcast::calibrate {
-/// One line that is rewritten on a terminal, and a line per tenth otherwise: "37/120  31 %  gemm m512 n1024 k256  about 0:42 left".
+/// One line that is rewritten on a terminal, and a line per tenth otherwise: "37/120  31 %  gemm
+/// m512 n1024 k256  about 0:42 left".
 class Progress {
  public:
   Progress(std::size_t total, std::size_t already, bool is_shown);

@@ -9,10 +9,14 @@ namespace stepcast::calibrate {
 
 const char* text_of(Quality quality) {
   switch (quality) {
-    case Quality::good: return "good";
-    case Quality::unstable: return "unstable";
-    case Quality::drifting: return "drifting";
-    case Quality::bimodal: return "bimodal";
+    case Quality::good:
+      return "good";
+    case Quality::unstable:
+      return "unstable";
+    case Quality::drifting:
+      return "drifting";
+    case Quality::bimodal:
+      return "bimodal";
   }
   return "?";
 }
@@ -23,7 +27,8 @@ double median_half_width(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const double reach = 0.98 * std::sqrt(n);  // 1.96 * sqrt(n) / 2
   const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(n / 2 - reach)));
-  const auto high = std::min(samples.size() - 1, static_cast<std::size_t>(std::ceil(n / 2 + reach)));
+  const auto high =
+      std::min(samples.size() - 1, static_cast<std::size_t>(std::ceil(n / 2 + reach)));
   const double middle = median(samples);
   return middle > 0 ? (samples[high] - samples[low]) / 2 / middle : 1;
 }
@@ -31,14 +36,16 @@ double median_half_width(std::vector<double> samples) {
 double drift_of(const std::vector<double>& samples) {
   const std::size_t third = samples.size() / 3;
   if (third < 3) return 0;
-  const double first = median(std::span(samples).first(third)), last = median(std::span(samples).last(third));
+  const double first = median(std::span(samples).first(third)),
+               last = median(std::span(samples).last(third));
   return std::abs(last - first) / median(samples);
 }
 
 bool is_bimodal(std::vector<double> samples) {
   if (samples.size() < 10) return false;
   std::sort(samples.begin(), samples.end());
-  // The cut with the least squared distance to the two means (Fisher's natural breaks for two classes).
+  // The cut with the least squared distance to the two means (Fisher's natural breaks for two
+  // classes).
   const std::size_t n = samples.size(), least = std::max<std::size_t>(2, n / 10);
   std::vector<double> sum(n + 1, 0), squares(n + 1, 0);
   for (std::size_t i = 0; i < n; ++i) {
@@ -54,11 +61,13 @@ bool is_bimodal(std::vector<double> samples) {
   double lowest = spread(0, n);
   const double whole = lowest;
   for (std::size_t cut = least; cut + least <= n; ++cut)
-    if (const double both = spread(0, cut) + spread(cut, n); both < lowest) lowest = both, best = cut;
+    if (const double both = spread(0, cut) + spread(cut, n); both < lowest)
+      lowest = both, best = cut;
   if (best == 0) return false;
   const auto left = std::span(samples).first(best), right = std::span(samples).last(n - best);
   const double apart = median(right) - median(left);
-  // Cutting one hump at its middle leaves 36 % of its spread (a normal: 1 - 2/pi); two narrow modes leave much less.
+  // Cutting one hump at its middle leaves 36 % of its spread (a normal: 1 - 2/pi); two narrow modes
+  // leave much less.
   constexpr double kOneHump = 0.15;
   return apart > 0.05 * median(samples) && lowest < kOneHump * whole;
 }
@@ -68,7 +77,8 @@ void Sampler::add_warm_up(double seconds) {
   warm_time_ += seconds;
   const auto window = static_cast<std::size_t>(rule_.warm_window);
   if (warm_.size() >= 2 * window && warm_.size() % window == 0) {
-    const auto last = std::span(warm_).last(window), before = std::span(warm_).last(2 * window).first(window);
+    const auto last = std::span(warm_).last(window),
+               before = std::span(warm_).last(2 * window).first(window);
     is_warm_ = std::abs(median(last) - median(before)) <= rule_.warm_agreement * median(last);
   }
   if (warm_time_ >= rule_.warm_share * rule_.max_time_s && warm_.size() >= 2) is_warm_ = true;
@@ -107,10 +117,14 @@ Summary Sampler::summary() const {
   s.mean_s = mean(samples);
   s.half_width = median_half_width(samples);
   s.reason = reason_;
-  constexpr double kDrift = 0.02;  // A-B-A differences beyond this were clock or temperature in the field's reports
-  if (is_bimodal(samples)) s.quality = Quality::bimodal;
-  else if (drift_of(samples) > std::max(kDrift, 3 * s.half_width)) s.quality = Quality::drifting;
-  else s.quality = s.half_width <= 2 * rule_.half_width ? Quality::good : Quality::unstable;
+  constexpr double kDrift =
+      0.02;  // A-B-A differences beyond this were clock or temperature in the field's reports
+  if (is_bimodal(samples))
+    s.quality = Quality::bimodal;
+  else if (drift_of(samples) > std::max(kDrift, 3 * s.half_width))
+    s.quality = Quality::drifting;
+  else
+    s.quality = s.half_width <= 2 * rule_.half_width ? Quality::good : Quality::unstable;
   return s;
 }
 }  // namespace stepcast::calibrate

@@ -10,35 +10,38 @@ enum class Quality { good, unstable, drifting, bimodal };
 const char* text_of(Quality quality);
 
 struct StoppingRule {
-  int warm_window = 5;              // samples of a warm-up window
-  double warm_agreement = 0.02;     // two windows in a row whose medians agree this well end the warm-up
-  double warm_share = 0.2;          // of max_time_s that the warm-up may take
+  int warm_window = 5;  // samples of a warm-up window
+  double warm_agreement =
+      0.02;                 // two windows in a row whose medians agree this well end the warm-up
+  double warm_share = 0.2;  // of max_time_s that the warm-up may take
   int min_samples = 10, max_samples = 1000;
   double min_time_s = 0.02, max_time_s = 0.5;
-  double half_width = 0.01;         // of the median's 95 % confidence interval, relative to the median
+  double half_width = 0.01;  // of the median's 95 % confidence interval, relative to the median
 };
 
 struct Summary {
   int n = 0;
   double median_s = 0, q25_s = 0, q75_s = 0, min_s = 0, mean_s = 0;
-  double half_width = 0;   // relative
+  double half_width = 0;  // relative
   Quality quality = Quality::unstable;
-  std::string reason;      // why it ended: "precise", "steady noise", "time", "samples"
+  std::string reason;  // why it ended: "precise", "steady noise", "time", "samples"
 };
 
-/// Relative half width of the median's 95 % interval by order statistics: ranks n/2 +- 0.98 sqrt(n) (binomial, normal
-/// approximation). 1 for fewer than 6 samples, which have no such interval.
+/// Relative half width of the median's 95 % interval by order statistics: ranks n/2 +- 0.98 sqrt(n)
+/// (binomial, normal approximation). 1 for fewer than 6 samples, which have no such interval.
 double median_half_width(std::vector<double> samples);
 
-/// Thirds of the series, first against last: relative difference of their medians. 0 below 9 samples.
+/// Thirds of the series, first against last: relative difference of their medians. 0 below 9
+/// samples.
 double drift_of(const std::vector<double>& samples);
-/// Two modes further apart than 5 % of the median: the sorted values are cut where it lowers their spread most; the cut counts when
-/// each side holds a tenth, the sides' medians differ by more than 5 %, and little lies between them.
+/// Two modes further apart than 5 % of the median: the sorted values are cut where it lowers their
+/// spread most; the cut counts when each side holds a tenth, the sides' medians differ by more than
+/// 5 %, and little lies between them.
 bool is_bimodal(std::vector<double> samples);
 
-/// Feeds on samples one by one. Warm-up samples are dropped. Done when the median is precise, or when the noise itself has
-/// settled (nvbench's second rule: the last 16 half-widths lie within 5 % of each other, after 64 samples), or when time or
-/// samples are used up.
+/// Feeds on samples one by one. Warm-up samples are dropped. Done when the median is precise, or
+/// when the noise itself has settled (nvbench's second rule: the last 16 half-widths lie within 5 %
+/// of each other, after 64 samples), or when time or samples are used up.
 class Sampler {
  public:
   explicit Sampler(StoppingRule rule = {}) : rule_(rule) {}

@@ -32,7 +32,8 @@ double hold_out_error(const KernelFamily& family) {
     KernelFamily rest = family;
     rest.points.erase(rest.points.begin() + static_cast<std::ptrdiff_t>(left_out));
     Features at{};
-    for (std::size_t f = 0; f < family.feature_names.size(); ++f) at[f] = std::exp2(static_cast<double>(family.points[left_out].features[f]));
+    for (std::size_t f = 0; f < family.feature_names.size(); ++f)
+      at[f] = std::exp2(static_cast<double>(family.points[left_out].features[f]));
     const double predicted = UtilisationLookup(rest).at(at).value;
     sum += std::abs(static_cast<double>(family.points[left_out].utilisation) / predicted - 1);
   }
@@ -40,7 +41,8 @@ double hold_out_error(const KernelFamily& family) {
 }
 
 /// Ratios against an amount, one point per octave: the median of what fell there.
-FactorCurve factor_curve(std::string name, std::string feature, const std::vector<std::pair<double, double>>& ratios, std::string source) {
+FactorCurve factor_curve(std::string name, std::string feature,
+                         const std::vector<std::pair<double, double>>& ratios, std::string source) {
   FactorCurve curve{std::move(name), std::move(feature), {}, std::move(source)};
   std::map<int, std::pair<std::vector<double>, std::vector<double>>> octaves;
   for (const auto& [x, ratio] : ratios) {
@@ -48,22 +50,25 @@ FactorCurve factor_curve(std::string name, std::string feature, const std::vecto
     xs.push_back(std::log(x));
     ys.push_back(ratio);
   }
-  for (const auto& [octave, pair] : octaves) curve.points.emplace_back(std::exp(mean(pair.first)), median(pair.second));
+  for (const auto& [octave, pair] : octaves)
+    curve.points.emplace_back(std::exp(mean(pair.first)), median(pair.second));
   return curve;
 }
 
 class Builder {
  public:
   Builder(const std::vector<Entry>& entries, const MeasuredOn& on) : entries_(entries), on_(on) {
-    source_ = fmt::format("measured on {} ({}), backend {}, {} rank{}, {}", on.device.name, on.device.architecture, on.backend, on.ranks,
-                          on.ranks == 1 ? "" : "s", on.conditions);
+    source_ = fmt::format("measured on {} ({}), backend {}, {} rank{}, {}", on.device.name,
+                          on.device.architecture, on.backend, on.ranks, on.ranks == 1 ? "" : "s",
+                          on.conditions);
   }
 
   Profile build() {
     profile_.name = on_.profile_name;
     profile_.description = on_.device.name + ", calibrated by stepcast";
     profile_.sources.push_back(source_);
-    for (const auto& [library, version] : on_.device.versions) profile_.sources.push_back(library + ": " + version);
+    for (const auto& [library, version] : on_.device.versions)
+      profile_.sources.push_back(library + ": " + version);
     set_device();
     add_gemm();
     add_attention();
@@ -76,20 +81,24 @@ class Builder {
   }
 
  private:
-  void missing(const std::string& part) { profile_.datasheet_only.push_back(part + ": not measured in this calibration"); }
+  void missing(const std::string& part) {
+    profile_.datasheet_only.push_back(part + ": not measured in this calibration");
+  }
 
   void set_device() {
     GpuSpec& gpu = profile_.gpu;
     gpu.name = on_.profile_name;
     gpu.memory = on_.device.memory;
     gpu.compute_units = on_.device.compute_units;
-    for (std::size_t p = 0; p < gpu.peak_flops.size(); ++p) gpu.peak_flops[p] = on_.device.peak_flops[p];
+    for (std::size_t p = 0; p < gpu.peak_flops.size(); ++p)
+      gpu.peak_flops[p] = on_.device.peak_flops[p];
     gpu.memory_bandwidth = BytesPerSecond(on_.device.memory_bandwidth);
     double bandwidth = 0, largest = 0;
     // The step's own ops count as well: a calibration of a step alone has no sweeps.
     std::vector<Entry> both = entries_;
     for (const Entry& entry : entries_) {
-      if (entry.key.starts_with("gemm/")) both.push_back({"sweep/" + entry.key + "/forward", entry.summary});
+      if (entry.key.starts_with("gemm/"))
+        both.push_back({"sweep/" + entry.key + "/forward", entry.summary});
       if (entry.key.ends_with("/forward")) both.push_back({"sweep/" + entry.key, entry.summary});
     }
     std::map<Precision, double> flops;
@@ -105,7 +114,9 @@ class Builder {
       double& peak = gpu.peak_flops[static_cast<std::size_t>(precision)];
       if (peak > 0) continue;
       peak = best;
-      profile_.sources.push_back(fmt::format("peak_{}: best product measured, no datasheet figure is known for this device", text_of(precision)));
+      profile_.sources.push_back(fmt::format(
+          "peak_{}: best product measured, no datasheet figure is known for this device",
+          text_of(precision)));
     }
     if (double& fp32 = gpu.peak_flops[static_cast<std::size_t>(Precision::fp32)]; fp32 <= 0) {
       fp32 = 1e9;
@@ -120,14 +131,20 @@ class Builder {
   void add_gemm() {
     std::map<Precision, std::vector<GemmEntry>> by_precision;
     for (const GemmEntry& g : gemms(entries_)) by_precision[g.precision].push_back(g);
-    std::map<std::string, std::vector<std::pair<double, double>>> ratios;  // over the forward product, by direction
+    std::map<std::string, std::vector<std::pair<double, double>>>
+        ratios;  // over the forward product, by direction
     for (const auto& [precision, all] : by_precision) {
-      KernelFamily family{.name = fmt::format("gemm/{}", text_of(precision)), .feature_names = {"m", "n", "k"}, .source = source_};
+      KernelFamily family{.name = fmt::format("gemm/{}", text_of(precision)),
+                          .feature_names = {"m", "n", "k"},
+                          .source = source_};
       for (const GemmEntry& g : all) {
         if (g.direction != "forward") continue;
-        const double roofline = roofline_time(gemm_amounts(g.shape, precision), precision, profile_.gpu).value;
-        family.points.push_back({{log2f_of(static_cast<double>(g.shape.m)), log2f_of(static_cast<double>(g.shape.n)), log2f_of(static_cast<double>(g.shape.k))},
-                                 static_cast<float>(roofline / g.seconds)});
+        const double roofline =
+            roofline_time(gemm_amounts(g.shape, precision), precision, profile_.gpu).value;
+        family.points.push_back(
+            {{log2f_of(static_cast<double>(g.shape.m)), log2f_of(static_cast<double>(g.shape.n)),
+              log2f_of(static_cast<double>(g.shape.k))},
+             static_cast<float>(roofline / g.seconds)});
       }
       if (family.points.empty()) continue;
       family.hold_out_error = hold_out_error(family);
@@ -135,14 +152,19 @@ class Builder {
       for (const GemmEntry& g : all) {
         if (g.direction == "forward") continue;
         const KernelAmounts amounts = gemm_amounts(g.shape, precision);
-        const double forward = roofline_time(amounts, precision, profile_.gpu).value /
-                               lookup.at({static_cast<double>(g.shape.m), static_cast<double>(g.shape.n), static_cast<double>(g.shape.k)}).value;
+        const double forward =
+            roofline_time(amounts, precision, profile_.gpu).value /
+            lookup
+                .at({static_cast<double>(g.shape.m), static_cast<double>(g.shape.n),
+                     static_cast<double>(g.shape.k)})
+                .value;
         ratios[g.direction].emplace_back(amounts.flops.value, g.seconds / forward);
       }
       profile_.kernels.families.push_back(std::move(family));
     }
     if (profile_.kernels.families.empty()) return missing("matrix products");
-    for (const auto& [direction, all] : ratios) profile_.kernels.factors.push_back(factor_curve("gemm_" + direction, "flops", all, source_));
+    for (const auto& [direction, all] : ratios)
+      profile_.kernels.factors.push_back(factor_curve("gemm_" + direction, "flops", all, source_));
   }
 
   void add_attention() {
@@ -154,19 +176,26 @@ class Builder {
         for (const AttentionEntry& forward : all) {
           AttentionShape same = forward.shape;
           same.is_backward = true;
-          if (!forward.shape.is_backward && forward.precision == a.precision && same.head_dim_qk == a.shape.head_dim_qk && same.key_length == a.shape.key_length &&
-              same.heads == a.shape.heads && same.kv_heads == a.shape.kv_heads && same.batch == a.shape.batch)
-            ratios.emplace_back(static_cast<double>(a.shape.key_length), a.seconds / forward.seconds);
+          if (!forward.shape.is_backward && forward.precision == a.precision &&
+              same.head_dim_qk == a.shape.head_dim_qk && same.key_length == a.shape.key_length &&
+              same.heads == a.shape.heads && same.kv_heads == a.shape.kv_heads &&
+              same.batch == a.shape.batch)
+            ratios.emplace_back(static_cast<double>(a.shape.key_length),
+                                a.seconds / forward.seconds);
         }
         continue;
       }
       KernelFamily& family = families[{a.precision, a.shape.head_dim_qk}];
-      family.name = fmt::format("attention_forward/{}/{}", text_of(a.precision), a.shape.head_dim_qk);
+      family.name =
+          fmt::format("attention_forward/{}/{}", text_of(a.precision), a.shape.head_dim_qk);
       family.feature_names = {"key_length", "batch_heads", "heads_per_kv_head"};
-      const double roofline = roofline_time(attention_amounts(a.shape, a.precision), a.precision, profile_.gpu).value;
-      family.points.push_back({{log2f_of(static_cast<double>(a.shape.key_length)), log2f_of(static_cast<double>(a.shape.batch * a.shape.heads)),
-                                log2f_of(static_cast<double>(a.shape.heads) / static_cast<double>(a.shape.kv_heads))},
-                               static_cast<float>(roofline / a.seconds)});
+      const double roofline =
+          roofline_time(attention_amounts(a.shape, a.precision), a.precision, profile_.gpu).value;
+      family.points.push_back(
+          {{log2f_of(static_cast<double>(a.shape.key_length)),
+            log2f_of(static_cast<double>(a.shape.batch * a.shape.heads)),
+            log2f_of(static_cast<double>(a.shape.heads) / static_cast<double>(a.shape.kv_heads))},
+           static_cast<float>(roofline / a.seconds)});
     }
     if (families.empty()) missing("attention");
     for (auto& [key, family] : families) {
@@ -175,7 +204,8 @@ class Builder {
       profile_.kernels.families.push_back(std::move(family));
     }
     if (!ratios.empty())
-      profile_.kernels.factors.push_back(factor_curve("attention_backward_over_forward/causal", "key_length", ratios, source_));
+      profile_.kernels.factors.push_back(
+          factor_curve("attention_backward_over_forward/causal", "key_length", ratios, source_));
   }
 
   /// time = latency + bytes / rate, a rate for what caches hold and one for memory.
@@ -187,16 +217,21 @@ class Builder {
     for (auto& [kind, all] : kinds) {
       std::vector<StreamEntry> forward, backward;
       for (const StreamEntry& s : all) (s.direction == "forward" ? forward : backward).push_back(s);
-      const auto by_size = [](const StreamEntry& a, const StreamEntry& b) { return a.bytes < b.bytes; };
+      const auto by_size = [](const StreamEntry& a, const StreamEntry& b) {
+        return a.bytes < b.bytes;
+      };
       std::sort(forward.begin(), forward.end(), by_size);
       std::sort(backward.begin(), backward.end(), by_size);
       if (forward.empty()) continue;
-      const auto rate = [latency](const StreamEntry& s) { return s.bytes / std::max(1e-9, s.seconds - latency); };
+      const auto rate = [latency](const StreamEntry& s) {
+        return s.bytes / std::max(1e-9, s.seconds - latency);
+      };
       BandwidthFit fit{.kind = kind, .latency_us = latency * 1e6, .source = source_};
       const double memory = rate(forward.back());
       double cache = memory;
       for (const StreamEntry& s : forward)
-        if (s.seconds > 3 * latency) cache = std::max(cache, rate(s));  // shorter ones are latency, their rate is noise
+        if (s.seconds > 3 * latency)
+          cache = std::max(cache, rate(s));  // shorter ones are latency, their rate is noise
       fit.dram_GBps = memory * 1e-9;
       if (cache > 1.1 * memory) {
         fit.l2_GBps = cache * 1e-9;
@@ -217,8 +252,12 @@ class Builder {
 
   void add_host() {
     const double host_us = value_of(entries_, "launch/host", 0) * 1e6;
-    profile_.kernels.host["stepcast"] = {.eager_us = host_us, .fused_us = host_us, .graph_us = host_us, .backward_scale = 1,
-                                         .source = find(entries_, "launch/host") ? source_ : "not measured: 0"};
+    profile_.kernels.host["stepcast"] = {
+        .eager_us = host_us,
+        .fused_us = host_us,
+        .graph_us = host_us,
+        .backward_scale = 1,
+        .source = find(entries_, "launch/host") ? source_ : "not measured: 0"};
     profile_.kernels.kernel_floor_us = value_of(entries_, "launch/kernel", 0) * 1e6;
     profile_.kernels.launch_gap_us = value_of(entries_, "step/gap", 0) * 1e6;
     // Measured in loops of the same kind as a step's, so nothing separates burst from sustained.
@@ -227,7 +266,8 @@ class Builder {
   void add_overlap() {
     profile_.kernels.overlap_slowdown_compute = value_of(entries_, "overlap/compute", 1);
     profile_.kernels.overlap_slowdown_comm = value_of(entries_, "overlap/comm", 1);
-    if (on_.ranks > 1 && find(entries_, "overlap/compute") == nullptr) missing("interference of collectives and compute");
+    if (on_.ranks > 1 && find(entries_, "overlap/compute") == nullptr)
+      missing("interference of collectives and compute");
   }
 
   /// Ops of the measured step, each with the gap behind it, as OpCost::duration counts.
@@ -237,9 +277,12 @@ class Builder {
       const std::string& key = entry.key;
       const std::size_t slash = key.find('/');
       const std::string kind = key.substr(0, slash);
-      if (kind == "sweep" || kind == "step" || kind == "collective" || kind == "launch" || kind == "overlap" || kind == "disk" || kind == "transfer") continue;
+      if (kind == "sweep" || kind == "step" || kind == "collective" || kind == "launch" ||
+          kind == "overlap" || kind == "disk" || kind == "transfer")
+        continue;
       const Summary& s = entry.summary;
-      profile_.kernels.measured.push_back({key, Seconds(s.median_s + gap), Seconds(s.q25_s + gap), Seconds(s.q75_s + gap)});
+      profile_.kernels.measured.push_back(
+          {key, Seconds(s.median_s + gap), Seconds(s.q25_s + gap), Seconds(s.q75_s + gap)});
     }
   }
 
@@ -249,7 +292,8 @@ class Builder {
       char name[32] = "";
       int ranks = 0;
       long bytes = 0;
-      if (std::sscanf(entry.key.c_str(), "collective/%31[^/]/%d/%ld", name, &ranks, &bytes) != 3) continue;
+      if (std::sscanf(entry.key.c_str(), "collective/%31[^/]/%d/%ld", name, &ranks, &bytes) != 3)
+        continue;
       const auto collective = enum_from_text<Collective>(name);
       if (!collective) continue;
       CollectiveCurve& curve = curves[{static_cast<int>(*collective), ranks}];
@@ -271,7 +315,9 @@ class Builder {
         profile_.kernels.parameters[name + "_s_per_MiB"] = entry->summary.median_s;
       }
     if (const Entry* traced = find(entries_, "step/traced"); traced != nullptr)
-      profile_.kernels.parameters["tracing_overhead"] = traced->summary.median_s / value_of(entries_, "step/measured", traced->summary.median_s) - 1;
+      profile_.kernels.parameters["tracing_overhead"] =
+          traced->summary.median_s / value_of(entries_, "step/measured", traced->summary.median_s) -
+          1;
   }
 
   const std::vector<Entry>& entries_;
@@ -281,5 +327,7 @@ class Builder {
 };
 }  // namespace
 
-Profile build_profile(const std::vector<Entry>& entries, const MeasuredOn& on) { return Builder(entries, on).build(); }
+Profile build_profile(const std::vector<Entry>& entries, const MeasuredOn& on) {
+  return Builder(entries, on).build();
+}
 }  // namespace stepcast::calibrate

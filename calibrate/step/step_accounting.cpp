@@ -12,8 +12,11 @@ Breakdown step_breakdown(const Timeline& timeline, Nanoseconds begin, Nanosecond
   changes[begin];
   changes[end];
   for (const Span& span : timeline.spans) {
-    if (timeline.tracks[span.track].stream == "host" || timeline.tracks[span.track].stream == "data") continue;
-    const Nanoseconds from = std::clamp(span.start, begin, end), to = std::clamp(span.end, begin, end);
+    if (timeline.tracks[span.track].stream == "host" ||
+        timeline.tracks[span.track].stream == "data")
+      continue;
+    const Nanoseconds from = std::clamp(span.start, begin, end),
+                      to = std::clamp(span.end, begin, end);
     if (from >= to) continue;
     changes[from].emplace_back(&span, 1);
     changes[to].emplace_back(&span, -1);
@@ -22,7 +25,8 @@ Breakdown step_breakdown(const Timeline& timeline, Nanoseconds begin, Nanosecond
   Breakdown breakdown{};
   Nanoseconds last = begin;
   for (const auto& [at, what] : changes) {
-    // A collective on the compute stream (tensor parallel, gathered parameters) is exposed by being there.
+    // A collective on the compute stream (tensor parallel, gathered parameters) is exposed by being
+    // there.
     const auto owner = [&]() -> std::size_t {
       for (const auto* open : {&computing, &beside})
         for (std::size_t category = 0; category < open->size(); ++category)

@@ -27,16 +27,21 @@ void append(std::vector<Task>& to, std::vector<Task> from) {
 }
 
 Depth depth_of(const CalibrationOptions& options) {
-  return std::find(options.suites.begin(), options.suites.end(), "full") != options.suites.end() ? Depth::full : Depth::quick;
+  return std::find(options.suites.begin(), options.suites.end(), "full") != options.suites.end()
+             ? Depth::full
+             : Depth::quick;
 }
 
-std::vector<Task> tasks_of(const CalibrationOptions& options, int ranks, const Scenario& scenario, const std::string& folder) {
+std::vector<Task> tasks_of(const CalibrationOptions& options, int ranks, const Scenario& scenario,
+                           const std::string& folder) {
   std::set<std::string> suites(options.suites.begin(), options.suites.end());
   Problems problems;
   for (const std::string& name : suites)
-    if (const auto known = suite_names(); std::find(known.begin(), known.end(), name) == known.end()) {
+    if (const auto known = suite_names();
+        std::find(known.begin(), known.end(), name) == known.end()) {
       const std::string near = nearest_name(name, known);
-      problems.add({"command line", "--suite", "\"" + name + "\" is not one of " + joined(known), near.empty() ? "" : "did you mean \"" + near + "\"?"});
+      problems.add({"command line", "--suite", "\"" + name + "\" is not one of " + joined(known),
+                    near.empty() ? "" : "did you mean \"" + near + "\"?"});
     }
   if (!problems.empty()) throw InputError(problems);
   const Depth depth = depth_of(options);
@@ -77,10 +82,16 @@ std::set<std::string> agreed_tasks(runtime::Store& store, int rank, const Journa
 Json measured_json(const std::vector<Entry>& entries) {
   Json parts = Json::object(), out = Json::object();
   for (const Entry& entry : entries) {
-    const auto after = [&](const std::string& prefix) { return entry.key.starts_with(prefix) ? entry.key.substr(prefix.size()) : ""; };
-    if (const std::string part = after("step/part/"); !part.empty()) parts[part] = entry.summary.median_s;
+    const auto after = [&](const std::string& prefix) {
+      return entry.key.starts_with(prefix) ? entry.key.substr(prefix.size()) : "";
+    };
+    if (const std::string part = after("step/part/"); !part.empty())
+      parts[part] = entry.summary.median_s;
     if (entry.key == "step/measured")
-      out["step_time_s"] = {{"p50", entry.summary.median_s}, {"q25", entry.summary.q25_s}, {"q75", entry.summary.q75_s}, {"n", entry.summary.n},
+      out["step_time_s"] = {{"p50", entry.summary.median_s},
+                            {"q25", entry.summary.q25_s},
+                            {"q75", entry.summary.q75_s},
+                            {"n", entry.summary.n},
                             {"quality", text_of(entry.summary.quality)}};
     if (entry.key == "step/traced") out["traced_step_time_s"] = entry.summary.median_s;
     if (entry.key == "step/loss") out["loss"] = entry.summary.median_s;
@@ -89,17 +100,19 @@ Json measured_json(const std::vector<Entry>& entries) {
   return out;
 }
 
-/// Same results only from the same machine, software, ranks, step, conditions and depth: a full calibration does not take over what a
-/// quick one measured in a third of the time.
-std::string identity_of(const CalibrationOptions& options, const runtime::DeviceInfo& info, int ranks, const Json& document) {
+/// Same results only from the same machine, software, ranks, step, conditions and depth: a full
+/// calibration does not take over what a quick one measured in a third of the time.
+std::string identity_of(const CalibrationOptions& options, const runtime::DeviceInfo& info,
+                        int ranks, const Json& document) {
   Json step = document;
   step.erase("cluster");
   std::string libraries;
   for (const auto& [name, version] : info.versions) libraries += ", " + version;
-  return fmt::format("{}, {}{}, {} ranks, {}, {}{}, step {}", options.backend, info.name, libraries, ranks,
-                     depth_of(options) == Depth::full ? "full depth" : "quick depth",
+  return fmt::format("{}, {}{}, {} ranks, {}, {}{}, step {}", options.backend, info.name, libraries,
+                     ranks, depth_of(options) == Depth::full ? "full depth" : "quick depth",
                      options.is_realtime ? "real-time priority" : "ordinary priority",
-                     options.interface.empty() ? "" : ", interface " + options.interface, step.dump());
+                     options.interface.empty() ? "" : ", interface " + options.interface,
+                     step.dump());
 }
 
 void report_qualities(const std::vector<Entry>& entries) {
@@ -107,12 +120,15 @@ void report_qualities(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) ++count[text_of(entry.summary.quality)];
   std::string text;
   for (const char* quality : {"good", "unstable", "drifting", "bimodal"})
-    if (count[quality] > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count[quality], quality);
+    if (count[quality] > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count[quality], quality);
   fmt::print("measurements    {} ({})\n", entries.size(), text);
 }
 }  // namespace
 
-std::vector<std::string> suite_names() { return {"quick", "full", "kernels", "collectives", "step", "io"}; }
+std::vector<std::string> suite_names() {
+  return {"quick", "full", "kernels", "collectives", "step", "io"};
+}
 std::string stem_of(const std::string& path) {
   for (const char* ending : {".profile.json", ".json"})
     if (path.ends_with(ending)) return path.substr(0, path.size() - std::strlen(ending));
@@ -122,10 +138,12 @@ std::string stem_of(const std::string& path) {
 void calibrate(const CalibrationOptions& options, const runtime::RankPlace& place) {
   const auto backend = runtime::backend_of(options.backend);
   if (options.is_realtime) {
-    // Inherited by every thread made from here on; communication streams go one level up (runtime/cpu/cpu_stream.cpp).
+    // Inherited by every thread made from here on; communication streams go one level up
+    // (runtime/cpu/cpu_stream.cpp).
     const sched_param parameter{.sched_priority = 1};
     if (sched_setscheduler(0, SCHED_RR, &parameter) != 0)
-      throw EnvironmentError(fmt::format("--realtime: {}; it needs root or CAP_SYS_NICE", std::strerror(errno)));
+      throw EnvironmentError(
+          fmt::format("--realtime: {}; it needs root or CAP_SYS_NICE", std::strerror(errno)));
   }
   const auto device = backend->open(place.local_rank);
   std::unique_ptr<runtime::Store> store;
@@ -141,23 +159,35 @@ void calibrate(const CalibrationOptions& options, const runtime::RankPlace& plac
     Json document = step_document(options.scenario, options.settings, place.size);
     const Scenario scenario = scenario_of_step(document, options.scenario);
     if (scenario.parallel.world() != place.size)
-      throw InputError(Problem{options.scenario.empty() ? "the calibration's step" : options.scenario, "/parallel",
-                               fmt::format("lays out {} ranks, {} are running", scenario.parallel.world(), place.size),
-                               fmt::format("--ranks {}, or change dp", scenario.parallel.world())});
+      throw InputError(Problem{
+          options.scenario.empty() ? "the calibration's step" : options.scenario, "/parallel",
+          fmt::format("lays out {} ranks, {} are running", scenario.parallel.world(), place.size),
+          fmt::format("--ranks {}, or change dp", scenario.parallel.world())});
     const std::string stem = stem_of(options.output);
     std::optional<Journal> journal;
-    if (place.rank == 0) journal.emplace(stem + ".journal.jsonl", identity_of(options, device->info(), place.size, document));
+    if (place.rank == 0)
+      journal.emplace(stem + ".journal.jsonl",
+                      identity_of(options, device->info(), place.size, document));
     const std::size_t slash = stem.rfind('/');
-    const std::vector<Task> tasks = tasks_of(options, place.size, scenario, slash == std::string::npos ? "." : stem.substr(0, slash));
-    const std::set<std::string> done = agreed_tasks(*store, place.rank, journal ? &*journal : nullptr);
+    const std::vector<Task> tasks = tasks_of(
+        options, place.size, scenario, slash == std::string::npos ? "." : stem.substr(0, slash));
+    const std::set<std::string> done =
+        agreed_tasks(*store, place.rank, journal ? &*journal : nullptr);
 
-    const auto world = backend->new_communicator(*device, *store, {.name = "calibrate", .rank = place.rank, .size = place.size,
-                                                                   .time_limit = options.time_limit, .interface = options.interface});
-    const auto compute = device->new_stream("measured compute"), side = device->new_stream("measured side", runtime::StreamPriority::high);
-    Bench bench{*backend, *device, *store, *world, *compute, *side, options.interface, options.time_limit, {}};
+    const auto world = backend->new_communicator(*device, *store,
+                                                 {.name = "calibrate",
+                                                  .rank = place.rank,
+                                                  .size = place.size,
+                                                  .time_limit = options.time_limit,
+                                                  .interface = options.interface});
+    const auto compute = device->new_stream("measured compute"),
+               side = device->new_stream("measured side", runtime::StreamPriority::high);
+    Bench bench{*backend,           *device, *store, *world, *compute, *side, options.interface,
+                options.time_limit, {}};
     if (depth_of(options) == Depth::quick) bench.rule.max_time_s = 0.15;
 
-    const auto already = static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), [&](const Task& task) { return done.contains(task.name); }));
+    const auto already = static_cast<std::size_t>(std::count_if(
+        tasks.begin(), tasks.end(), [&](const Task& task) { return done.contains(task.name); }));
     Progress progress(tasks.size(), already, place.rank == 0 && !options.is_json);
     for (const Task& task : tasks) {
       if (done.contains(task.name)) continue;
@@ -172,19 +202,30 @@ void calibrate(const CalibrationOptions& options, const runtime::RankPlace& plac
 
     const std::vector<Entry> entries = journal->entries();
     const std::string name = stem.substr(slash == std::string::npos ? 0 : slash + 1);
-    const Profile profile = build_profile(entries, {.profile_name = name, .device = device->info(), .backend = options.backend, .ranks = place.size,
-                                                    .conditions = options.is_realtime ? "real-time priority" : "ordinary priority"});
+    const Profile profile = build_profile(
+        entries, {.profile_name = name,
+                  .device = device->info(),
+                  .backend = options.backend,
+                  .ranks = place.size,
+                  .conditions = options.is_realtime ? "real-time priority" : "ordinary priority"});
     write_file(options.output, text_of_profile(profile));
     set_cluster(document, profile, place.size);
-    document["profile"] = "./" + options.output.substr(slash == std::string::npos ? 0 : slash + 1);  // beside the scenario
+    document["profile"] =
+        "./" +
+        options.output.substr(slash == std::string::npos ? 0 : slash + 1);  // beside the scenario
     write_file(stem + ".scenario.json", document.dump(2) + "\n");
     const Json measured = measured_json(entries);
     if (!measured.empty()) write_file(stem + ".measured.json", measured.dump(2) + "\n");
     if (options.is_json) {
-      fmt::print("{}\n", Json({{"profile", options.output}, {"entries", entries.size()}, {"resumed", journal->resumed()}, {"measured", measured}}).dump(2));
+      fmt::print("{}\n", Json({{"profile", options.output},
+                               {"entries", entries.size()},
+                               {"resumed", journal->resumed()},
+                               {"measured", measured}})
+                             .dump(2));
     } else {
       report_qualities(entries);
-      fmt::print("written         {0}, {1}.scenario.json{2}\n", options.output, stem, measured.empty() ? "" : ", " + stem + ".measured.json");
+      fmt::print("written         {0}, {1}.scenario.json{2}\n", options.output, stem,
+                 measured.empty() ? "" : ", " + stem + ".measured.json");
     }
   } catch (const std::exception& error) {
     if (network != nullptr) network->report_failure(error.what());

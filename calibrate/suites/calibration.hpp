@@ -12,14 +12,15 @@ struct CalibrationOptions {
   std::string backend = "cpu";
   std::vector<std::string> suites{"quick"};  // quick, full, kernels, collectives, step, io
   std::string output = "cpu.profile.json";
-  std::string scenario;                      // the step to measure; "": a small transformer
-  std::vector<std::string> settings;         // /json/pointer=value on it
+  std::string scenario;               // the step to measure; "": a small transformer
+  std::vector<std::string> settings;  // /json/pointer=value on it
   std::string interface;
   Seconds time_limit{120};
   bool is_realtime = false;
   bool is_json = false;
 };
-/// Measures on this rank and, on rank 0, writes the profile, the scenario of the step and what was measured of it:
+/// Measures on this rank and, on rank 0, writes the profile, the scenario of the step and what was
+/// measured of it:
 ///   P.profile.json, P.scenario.json, P.measured.json; P.journal.jsonl while it runs.
 /// Throws InputError and EnvironmentError.
 void calibrate(const CalibrationOptions& options, const runtime::RankPlace& place);

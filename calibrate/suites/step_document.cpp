@@ -11,12 +11,25 @@ Json step_document(const std::string& file, const std::vector<std::string>& sett
   if (!file.empty()) {
     document = read_json_file(file).value_or_throw();
   } else {
-    // Small enough for a laptop's minute, large enough that products dominate and that a step has several buckets of 1 MiB.
+    // Small enough for a laptop's minute, large enough that products dominate and that a step has
+    // several buckets of 1 MiB.
     document = {{"stepcast", 1},
                 {"description", "The step that a calibration measures and forecasts"},
-                {"model", {{"kind", "transformer"}, {"layers", 4}, {"hidden", 256}, {"heads", 8}, {"ffn", 1024}, {"vocab", 1024},
-                           {"max_positions", 128}, {"rope", false}, {"dropout", false}}},
-                {"training", {{"global_batch", 4 * ranks}, {"micro_batch", 4}, {"sequence_length", 128}, {"precision", "fp32"}}},
+                {"model",
+                 {{"kind", "transformer"},
+                  {"layers", 4},
+                  {"hidden", 256},
+                  {"heads", 8},
+                  {"ffn", 1024},
+                  {"vocab", 1024},
+                  {"max_positions", 128},
+                  {"rope", false},
+                  {"dropout", false}}},
+                {"training",
+                 {{"global_batch", 4 * ranks},
+                  {"micro_batch", 4},
+                  {"sequence_length", 128},
+                  {"precision", "fp32"}}},
                 {"parallel", {{"dp", ranks}}},
                 {"strategy", {{"preset", "stepcast-runtime"}, {"bucket_MiB", 1}}}};
   }
@@ -35,15 +48,22 @@ void set_cluster(Json& document, const Profile& profile, int ranks) {
   double link_GBps = 1;
   for (const CollectiveCurve& curve : profile.collectives.curves)
     if (curve.collective == Collective::all_reduce && curve.ranks == ranks)
-      link_GBps = static_cast<double>(curve.points.back().first.value) * wire_share(curve.collective, ranks) / curve.points.back().second.value * 1e-9;
-  document["cluster"] = {{"name", profile.gpu.name + "-machine"}, {"nodes", 1}, {"gpus_per_node", ranks}, {"gpu", json_of(profile.gpu)},
-                         {"intra", ranks > 1 ? "pcie" : "single"}, {"gpu_link_GBps", std::max(1e-3, link_GBps)}};
+      link_GBps = static_cast<double>(curve.points.back().first.value) *
+                  wire_share(curve.collective, ranks) / curve.points.back().second.value * 1e-9;
+  document["cluster"] = {{"name", profile.gpu.name + "-machine"},
+                         {"nodes", 1},
+                         {"gpus_per_node", ranks},
+                         {"gpu", json_of(profile.gpu)},
+                         {"intra", ranks > 1 ? "pcie" : "single"},
+                         {"gpu_link_GBps", std::max(1e-3, link_GBps)}};
 }
 
 Scenario scenario_of_step(const Json& document, const std::string& file) {
-  // The profile of this step is what the calibration is about to make; reading a scenario wants one that exists already.
+  // The profile of this step is what the calibration is about to make; reading a scenario wants one
+  // that exists already.
   Json readable = document;
-  if (const auto bundled = preset_names("profiles"); !bundled.empty()) readable["profile"] = bundled.front();
+  if (const auto bundled = preset_names("profiles"); !bundled.empty())
+    readable["profile"] = bundled.front();
   return scenario_of(readable, file.empty() ? "the calibration's step" : file).value_or_throw();
 }
 }  // namespace stepcast::calibrate

@@ -12,9 +12,22 @@
 namespace stepcast {
 namespace {
 /// What is searched, in this order; microseconds, shares, bytes.
-enum Parameter : std::size_t { base_us, ring_us, tree_us, simple_us, large, half_B, all_to_all, pair, ll, ll_half_B, kParameters };
+enum Parameter : std::size_t {
+  base_us,
+  ring_us,
+  tree_us,
+  simple_us,
+  large,
+  half_B,
+  all_to_all,
+  pair,
+  ll,
+  ll_half_B,
+  kParameters
+};
 
-FabricFit fit_of(const std::string& transport, const std::vector<double>& p, bool ll128, bool two_node_tree) {
+FabricFit fit_of(const std::string& transport, const std::vector<double>& p, bool ll128,
+                 bool two_node_tree) {
   FabricFit fit;
   fit.transport = transport;
   fit.base_latency = Seconds(p[base_us] * 1e-6);
@@ -34,7 +47,8 @@ FabricFit fit_of(const std::string& transport, const std::vector<double>& p, boo
 }
 
 /// Mean |log(predicted / measured)|; each run counts alike, whatever its number of sizes.
-double loss_of(const std::vector<MultiNodeRun>& runs, std::map<std::string, CollectiveProfile>& profiles, const FabricFit& fit) {
+double loss_of(const std::vector<MultiNodeRun>& runs,
+               std::map<std::string, CollectiveProfile>& profiles, const FabricFit& fit) {
   double sum = 0;
   for (const MultiNodeRun& run : runs) {
     CollectiveProfile& profile = profiles.at(run.gpu);
@@ -45,7 +59,12 @@ double loss_of(const std::vector<MultiNodeRun>& runs, std::map<std::string, Coll
     for (const auto& [bytes, seconds] : run.points) {
       // Training sends its gradients and activations from about 1 MiB up.
       const double weight = bytes >= 1048576 ? 3 : 1;
-      run_sum += weight * std::fabs(std::log(model.uncontended_time(run.collective, Bytes(std::llround(bytes)), run.shape, port).value / seconds));
+      run_sum +=
+          weight *
+          std::fabs(std::log(
+              model.uncontended_time(run.collective, Bytes(std::llround(bytes)), run.shape, port)
+                  .value /
+              seconds));
       weights += weight;
     }
     sum += run_sum / weights;
@@ -53,9 +72,12 @@ double loss_of(const std::vector<MultiNodeRun>& runs, std::map<std::string, Coll
   return sum / static_cast<double>(runs.size());
 }
 
-/// 1-sigma of log time under and from 1 MiB: what holds nine in ten of the fit's own residuals, as a normal's 1.645 sigma would,
-/// and a quarter more for runs that it has not seen. 0 where there are none.
-std::pair<double, double> spread_of(const std::vector<MultiNodeRun>& runs, std::map<std::string, CollectiveProfile>& profiles, const FabricFit& fit) {
+/// 1-sigma of log time under and from 1 MiB: what holds nine in ten of the fit's own residuals, as
+/// a normal's 1.645 sigma would, and a quarter more for runs that it has not seen. 0 where there
+/// are none.
+std::pair<double, double> spread_of(const std::vector<MultiNodeRun>& runs,
+                                    std::map<std::string, CollectiveProfile>& profiles,
+                                    const FabricFit& fit) {
   constexpr double kUnseen = 1.25, kNormal90 = 1.645;
   std::vector<double> small, large;
   for (const MultiNodeRun& run : runs) {
@@ -65,17 +87,24 @@ std::pair<double, double> spread_of(const std::vector<MultiNodeRun>& runs, std::
     const BytesPerSecond port = run.node.nic_bandwidth * static_cast<double>(run.node.nics);
     for (const auto& [bytes, seconds] : run.points)
       (bytes < 1048576 ? small : large)
-          .push_back(std::fabs(std::log(model.uncontended_time(run.collective, Bytes(std::llround(bytes)), run.shape, port).value / seconds)));
+          .push_back(std::fabs(std::log(
+              model.uncontended_time(run.collective, Bytes(std::llround(bytes)), run.shape, port)
+                  .value /
+              seconds)));
   }
-  const auto sigma = [&](const std::vector<double>& errors) { return errors.empty() ? 0 : std::max(0.02, kUnseen * quantile(errors, 0.9) / kNormal90); };
+  const auto sigma = [&](const std::vector<double>& errors) {
+    return errors.empty() ? 0 : std::max(0.02, kUnseen * quantile(errors, 0.9) / kNormal90);
+  };
   return {sigma(small), sigma(large)};
 }
 
-FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& runs, const std::string& data_root) {
+FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& runs,
+                 const std::string& data_root) {
   std::map<std::string, CollectiveProfile> profiles;
   std::set<std::string> sources;
   for (const MultiNodeRun& run : runs) {
-    if (!profiles.contains(run.gpu)) profiles[run.gpu] = fit_one_node_collectives(run.gpu, data_root, nullptr);
+    if (!profiles.contains(run.gpu))
+      profiles[run.gpu] = fit_one_node_collectives(run.gpu, data_root, nullptr);
     sources.insert(run.source);
   }
   // Starts: the latencies that NCCL's tuner assumes of any network (2.7, 5 and 14 us).
@@ -92,14 +121,17 @@ FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& 
   ranges[ll_half_B] = {3e7, 1e5, 1e10};
   FabricFit best;
   double best_loss = INFINITY;
-  for (const auto& [ll128, two_node_tree] : {std::pair{true, false}, std::pair{false, false}, std::pair{true, true}, std::pair{false, true}}) {
+  for (const auto& [ll128, two_node_tree] : {std::pair{true, false}, std::pair{false, false},
+                                             std::pair{true, true}, std::pair{false, true}}) {
     const bool has_ll128 = ll128, has_tree = two_node_tree;  // bindings cannot be captured
     const auto loss = [&](const std::vector<double>& p) {
-      // A parameter that no run speaks of stays at its start; ring and Simple steps stay in proportion to the tree's, which
-      // all-reduces of any size reveal.
+      // A parameter that no run speaks of stays at its start; ring and Simple steps stay in
+      // proportion to the tree's, which all-reduces of any size reveal.
       const auto off = [&](std::size_t i) { return std::log(p[i] / ranges[i].start); };
-      double pull = std::fabs(off(ring_us) - off(tree_us)) + std::fabs(off(simple_us) - std::max(0.0, off(tree_us)));
-      for (const std::size_t i : {base_us, tree_us, large, half_B, all_to_all, pair, ll, ll_half_B}) pull += std::fabs(off(i));
+      double pull = std::fabs(off(ring_us) - off(tree_us)) +
+                    std::fabs(off(simple_us) - std::max(0.0, off(tree_us)));
+      for (const std::size_t i : {base_us, tree_us, large, half_B, all_to_all, pair, ll, ll_half_B})
+        pull += std::fabs(off(i));
       return loss_of(runs, profiles, fit_of(transport, p, has_ll128, has_tree)) + 5e-4 * pull;
     };
     const std::vector<double> found = pattern_search(ranges, loss);
@@ -119,11 +151,13 @@ FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& 
 std::vector<FabricFit> fit_fabrics(const std::string& data_root, const RunFilter& filter) {
   std::map<std::string, std::vector<MultiNodeRun>> by_transport;
   for (MultiNodeRun& run : multi_node_runs(data_root)) {
-    if (filter) std::erase_if(run.points, [&](const auto& point) { return !filter(run, point.first); });
+    if (filter)
+      std::erase_if(run.points, [&](const auto& point) { return !filter(run, point.first); });
     if (!run.points.empty()) by_transport[run.transport].push_back(std::move(run));
   }
   std::vector<FabricFit> fits;
-  for (const auto& [transport, runs] : by_transport) fits.push_back(fitted(transport, runs, data_root));
+  for (const auto& [transport, runs] : by_transport)
+    fits.push_back(fitted(transport, runs, data_root));
   return fits;
 }
 }  // namespace stepcast

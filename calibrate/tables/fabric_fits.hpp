@@ -5,7 +5,8 @@
 
 #include "sim/collective/collective_model.hpp"
 
-/// What networks between nodes do to collectives, fitted to multi-node logs (measured/nccl_runs.csv, nccl_points.csv).
+/// What networks between nodes do to collectives, fitted to multi-node logs
+/// (measured/nccl_runs.csv, nccl_points.csv).
 namespace stepcast {
 
 struct MultiNodeRun {
@@ -15,8 +16,10 @@ struct MultiNodeRun {
   NodeSpec node;
   std::vector<std::pair<double, double>> points;  // bytes, seconds
 };
-/// Good runs over more than one node whose network is known by name and rate. The port comes from the run's own description
-/// ("2x200 Gb/s per node"); where it names InfiniBand HDR or NDR only, one NIC per GPU of 200 or 400 Gb/s.
+/// Good runs over more than one node whose network is known by name and rate. The port comes from
+/// the run's own description
+/// ("2x200 Gb/s per node"); where it names InfiniBand HDR or NDR only, one NIC per GPU of 200 or
+/// 400 Gb/s.
 std::vector<MultiNodeRun> multi_node_runs(const std::string& data_root);
 
 /// The fabric as one run's model needs it: a single switch of that transport.

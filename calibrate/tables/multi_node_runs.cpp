@@ -17,31 +17,41 @@ namespace fs = std::filesystem;
 std::optional<std::string> gpu_of(const std::string& accelerator) {
   if (accelerator == "A100-SXM4-40GB") return "a100-sxm4-40g";
   for (const CollectiveSources& sources : collective_sources())
-    if (std::find(sources.accelerators.begin(), sources.accelerators.end(), accelerator) != sources.accelerators.end()) return sources.gpu;
+    if (std::find(sources.accelerators.begin(), sources.accelerators.end(), accelerator) !=
+        sources.accelerators.end())
+      return sources.gpu;
   return std::nullopt;
 }
 
 /// Transport by the words of the fabric column; "" when it names none.
 std::string transport_of(const std::string& fabric) {
   static const std::vector<std::pair<std::regex, std::string>> words{
-      {std::regex("tcpx", std::regex::icase), "tcpx"},           {std::regex("slingshot", std::regex::icase), "slingshot"},
-      {std::regex("efa", std::regex::icase), "efa"},             {std::regex("roce|gib\\b", std::regex::icase), "roce"},
-      {std::regex("omni-?path", std::regex::icase), "omnipath"}, {std::regex("infiniband|\\bIB (hdr|ndr|edr)", std::regex::icase), "infiniband"}};
+      {std::regex("tcpx", std::regex::icase), "tcpx"},
+      {std::regex("slingshot", std::regex::icase), "slingshot"},
+      {std::regex("efa", std::regex::icase), "efa"},
+      {std::regex("roce|gib\\b", std::regex::icase), "roce"},
+      {std::regex("omni-?path", std::regex::icase), "omnipath"},
+      {std::regex("infiniband|\\bIB (hdr|ndr|edr)", std::regex::icase), "infiniband"}};
   for (const auto& [pattern, transport] : words)
     if (std::regex_search(fabric, pattern)) return transport;
   return "";
 }
 
-struct Nics { int count; double gigabits; };
+struct Nics {
+  int count;
+  double gigabits;
+};
 std::optional<Nics> nics_of(const std::string& fabric, int gpus_per_node) {
   static const std::regex counted(R"((\d+)\s*x\s*(\d+)\s*Gb?/s)", std::regex::icase);
   static const std::regex per_node(R"((\d+)\s*Gb/s per node)", std::regex::icase);
   std::smatch found;
-  if (std::regex_search(fabric, found, counted)) return Nics{std::stoi(found[1]), std::stod(found[2])};
+  if (std::regex_search(fabric, found, counted))
+    return Nics{std::stoi(found[1]), std::stod(found[2])};
   if (std::regex_search(fabric, found, per_node)) return Nics{1, std::stod(found[1])};
   if (fabric.find("NDR") != std::string::npos) return Nics{gpus_per_node, 400};
   if (fabric.find("HDR") != std::string::npos) return Nics{gpus_per_node, 200};
-  if (fabric.find("Slingshot 11") != std::string::npos) return Nics{2, 200};  // the test system is built of the same nodes
+  if (fabric.find("Slingshot 11") != std::string::npos)
+    return Nics{2, 200};  // the test system is built of the same nodes
   return std::nullopt;
 }
 
@@ -51,23 +61,28 @@ NodeSpec node_of(const std::string& gpu, int gpus, const Nics& nics) {
   node.gpus = gpus;
   node.intra = gpu.starts_with("mi") ? IntraTopology::xgmi : IntraTopology::nvswitch;
   const CollectiveSources* sources = sources_of(gpu);
-  node.in_switch_reduction = sources != nullptr && sources->in_switch_min_ranks > 0 && gpus >= sources->in_switch_min_ranks;
+  node.in_switch_reduction = sources != nullptr && sources->in_switch_min_ranks > 0 &&
+                             gpus >= sources->in_switch_min_ranks;
   node.nics = nics.count;
   node.nic_bandwidth = BytesPerSecond(nics.gigabits * 1e9 / 8);
   return node;
 }
 
-/// All pairs of an H100 cluster with 1 to 8 GPUs per node: the median pair stands for the hardware, slow pairs for faults.
-/// Its network is not named; one GPU per node reaches 39-44 GB/s, so 400 Gb/s per GPU, taken as InfiniBand NDR.
+/// All pairs of an H100 cluster with 1 to 8 GPUs per node: the median pair stands for the hardware,
+/// slow pairs for faults. Its network is not named; one GPU per node reaches 39-44 GB/s, so 400
+/// Gb/s per GPU, taken as InfiniBand NDR.
 void append_pairs(const std::string& root, std::vector<MultiNodeRun>& runs) {
   const fs::path file = fs::path(root) / "measured" / "nccl_pair_matrix.csv";
   if (!fs::exists(file)) return;
   const CsvTable table = CsvTable::read(file.string()).value_or_throw();
   std::map<std::tuple<std::string, int, std::string>, std::map<double, std::vector<double>>> groups;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const auto per_node = table.number(row, "gpus_per_node"), bytes = table.number(row, "size_bytes"), time = table.number(row, "time_us");
+    const auto per_node = table.number(row, "gpus_per_node"),
+               bytes = table.number(row, "size_bytes"), time = table.number(row, "time_us");
     if (!per_node || !bytes || !time) continue;
-    groups[{table.text(row, "cluster"), static_cast<int>(*per_node), table.text(row, "collective")}][*bytes].push_back(*time * 1e-6);
+    groups[{table.text(row, "cluster"), static_cast<int>(*per_node), table.text(row, "collective")}]
+          [*bytes]
+              .push_back(*time * 1e-6);
   }
   for (auto& [key, sizes] : groups) {
     const auto& [cluster, per_node, name] = key;
@@ -100,7 +115,8 @@ std::vector<MultiNodeRun> multi_node_runs(const std::string& data_root) {
   std::map<std::string, std::vector<std::pair<double, double>>> by_log;
   for (std::size_t row = 0; row < points.rows(); ++row) {
     const auto bytes = points.number(row, "size_bytes"), time = points.number(row, "time_us");
-    if (bytes && time && *bytes > 0 && *time > 0) by_log[points.text(row, "log_id")].emplace_back(*bytes, *time * 1e-6);
+    if (bytes && time && *bytes > 0 && *time > 0)
+      by_log[points.text(row, "log_id")].emplace_back(*bytes, *time * 1e-6);
   }
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const std::string& fabric = table.text(row, "fabric");
@@ -108,7 +124,9 @@ std::vector<MultiNodeRun> multi_node_runs(const std::string& data_root) {
     const auto collective = collective_of_log(table.text(row, "collective"));
     const auto gpu = gpu_of(table.text(row, "accelerator"));
     const std::string transport = transport_of(fabric);
-    if (table.text(row, "quality") != "good" || !nodes || *nodes < 2 || !per_node || !collective || !gpu || transport.empty()) continue;
+    if (table.text(row, "quality") != "good" || !nodes || *nodes < 2 || !per_node || !collective ||
+        !gpu || transport.empty())
+      continue;
     const auto nics = nics_of(fabric, static_cast<int>(*per_node));
     if (!nics) continue;
     MultiNodeRun run;

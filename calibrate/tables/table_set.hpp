@@ -5,8 +5,8 @@
 
 #include "sim/io/csv.hpp"
 
-/// The public measurement tables that profiles are fitted from: a folder with kernels/<gpu>/*.csv(.gz) and
-/// kernels/SOURCES.csv (origin and licence of each file).
+/// The public measurement tables that profiles are fitted from: a folder with
+/// kernels/<gpu>/*.csv(.gz) and kernels/SOURCES.csv (origin and licence of each file).
 namespace stepcast {
 
 class TableSet {
@@ -25,7 +25,8 @@ class TableSet {
   std::string origin(const std::string& gpu_folder, const std::string& file) const;
 
  private:
-  TableSet(std::string folder, CsvTable sources) : folder_(std::move(folder)), sources_(std::move(sources)) {}
+  TableSet(std::string folder, CsvTable sources)
+      : folder_(std::move(folder)), sources_(std::move(sources)) {}
   std::string licence(const std::string& gpu_folder, const std::string& file) const;
   std::string folder_;
   CsvTable sources_;

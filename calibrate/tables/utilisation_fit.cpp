@@ -76,13 +76,15 @@ struct LogGrid {
     const std::size_t step = stride(0);
     std::vector<double> next = values;
     for (std::size_t node = step; node + step < values.size(); ++node)
-      next[node] = (1 - kSmoothing) * values[node] + kSmoothing / 2 * (values[node - step] + values[node + step]);
+      next[node] = (1 - kSmoothing) * values[node] +
+                   kSmoothing / 2 * (values[node - step] + values[node + step]);
     values = std::move(next);
   }
 };
 }  // namespace
 
-KernelFamily fit_grid(std::string name, std::vector<std::string> features, const std::vector<ShapeSample>& samples, std::string source) {
+KernelFamily fit_grid(std::string name, std::vector<std::string> features,
+                      const std::vector<ShapeSample>& samples, std::string source) {
   KernelFamily family;
   family.name = std::move(name);
   family.feature_names = std::move(features);
@@ -101,29 +103,36 @@ KernelFamily fit_grid(std::string name, std::vector<std::string> features, const
   std::vector<int> count(nodes, 0);
   for (const ShapeSample& s : samples) {
     std::size_t node = 0;
-    for (std::size_t f = 0; f < dimensions; ++f) node = node * grid.axes[f].size() + nearest(grid.axes[f], s.at[f]);
+    for (std::size_t f = 0; f < dimensions; ++f)
+      node = node * grid.axes[f].size() + nearest(grid.axes[f], s.at[f]);
     sum[node] += std::log(s.utilisation);
     ++count[node];
   }
   grid.values.resize(nodes);
-  for (std::size_t node = 0; node < nodes; ++node) grid.values[node] = count[node] > 0 ? sum[node] / count[node] : std::nan("");
+  for (std::size_t node = 0; node < nodes; ++node)
+    grid.values[node] = count[node] > 0 ? sum[node] / count[node] : std::nan("");
   grid.fill_empty_nodes();
   grid.smooth_along_first();
 
   family.grid.emplace();
   family.grid->axes = grid.axes;
-  for (const double value : grid.values) family.grid->utilisation.push_back(static_cast<float>(std::min(1.0, std::exp(value))));
+  for (const double value : grid.values)
+    family.grid->utilisation.push_back(static_cast<float>(std::min(1.0, std::exp(value))));
   return family;
 }
 
-KernelFamily fit_points(std::string name, std::vector<std::string> features, std::vector<double> weights,
-                        std::array<double, 4> per_octave, const std::vector<ShapeSample>& samples, std::string source) {
+KernelFamily fit_points(std::string name, std::vector<std::string> features,
+                        std::vector<double> weights, std::array<double, 4> per_octave,
+                        const std::vector<ShapeSample>& samples, std::string source) {
   KernelFamily family;
   family.name = std::move(name);
   family.feature_names = std::move(features);
   family.feature_weights = std::move(weights);
   family.source = std::move(source);
-  struct Bucket { double log_utilisation = 0; int count = 0; };
+  struct Bucket {
+    double log_utilisation = 0;
+    int count = 0;
+  };
   std::map<std::array<double, 4>, Bucket> buckets;
   for (const ShapeSample& s : samples) {
     std::array<double, 4> key{};
@@ -138,7 +147,8 @@ KernelFamily fit_points(std::string name, std::vector<std::string> features, std
   for (const auto& [key, bucket] : buckets) {
     UtilisationPoint point;
     for (std::size_t f = 0; f < 4; ++f) point.features[f] = static_cast<float>(key[f]);
-    point.utilisation = static_cast<float>(std::min(1.0, std::exp(bucket.log_utilisation / bucket.count)));
+    point.utilisation =
+        static_cast<float>(std::min(1.0, std::exp(bucket.log_utilisation / bucket.count)));
     family.points.push_back(point);
   }
   return family;

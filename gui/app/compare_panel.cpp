@@ -11,14 +11,16 @@
 
 namespace stepcast::gui {
 namespace {
-constexpr double kNs = 1e9;       // nanoseconds per second
+constexpr double kNs = 1e9;            // nanoseconds per second
 constexpr double kAccuracyBand = 0.1;  // +-10 %: what the scatter's band shows
 }  // namespace
 
 ChartData waterfall_chart(const trace::Waterfall& w) {
   ChartData c;
   c.kind = ChartKind::waterfall;
-  c.title = QString("From A's step (%1) to B's (%2): %3").arg(time_text(w.step_a * kNs), time_text(w.step_b * kNs), w.step_a > 0 ? signed_percent_text(w.step_b / w.step_a - 1) : QString("-"));
+  c.title = QString("From A's step (%1) to B's (%2): %3")
+                .arg(time_text(w.step_a * kNs), time_text(w.step_b * kNs),
+                     w.step_a > 0 ? signed_percent_text(w.step_b / w.step_a - 1) : QString("-"));
   c.note = "Times of the slowest rank's step by category and idle; they add up to the step";
   c.y = {"time of a step", AxisUnit::time_ns};
   c.empty_text = "Open a second trace as B (Ctrl+Shift+C)";
@@ -60,13 +62,15 @@ ChartData accuracy_chart(const trace::Accuracy& a) {
   return c;
 }
 
-ComparePanel::ComparePanel(Workspace& workspace, CompareDocument& compare, QWidget* parent) : Panel(workspace, parent), compare_(compare) {
+ComparePanel::ComparePanel(Workspace& workspace, CompareDocument& compare, QWidget* parent)
+    : Panel(workspace, parent), compare_(compare) {
   head_ = add_label();
   auto* line = new QHBoxLayout;
   layout_ = new QComboBox(this);
   layout_->addItems({"Stacked", "Interleaved with delta lane"});
   alignment_ = new QComboBox(this);
-  alignment_->addItems({"Absolute time", "Begins together", "First common step", "Every step", "By hand"});  // in the order of trace::Alignment
+  alignment_->addItems({"Absolute time", "Begins together", "First common step", "Every step",
+                        "By hand"});  // in the order of trace::Alignment
   alignment_->setToolTip("How B's times are drawn on A's axis");
   scaled_ = new QCheckBox("equal width", this);
   scaled_->setToolTip("With \"every step\": B's steps are stretched to the width of A's");
@@ -134,20 +138,25 @@ ComparePanel::ComparePanel(Workspace& workspace, CompareDocument& compare, QWidg
   unmatched_ = new TableView(tabs_);
   tabs_->addTab(unmatched_, "Unmatched");
 
-  connect(layout_, &QComboBox::activated, this, [this](int index) { emit layout_chosen(index == 1); });
-  connect(alignment_, &QComboBox::activated, this, [this](int index) { compare_.set_alignment(static_cast<trace::Alignment>(index)); });
+  connect(layout_, &QComboBox::activated, this,
+          [this](int index) { emit layout_chosen(index == 1); });
+  connect(alignment_, &QComboBox::activated, this,
+          [this](int index) { compare_.set_alignment(static_cast<trace::Alignment>(index)); });
   connect(scaled_, &QCheckBox::toggled, this, [this](bool on) { compare_.set_scaled(on); });
   connect(offset_, &QDoubleSpinBox::editingFinished, this, [this] {
     const auto ns = static_cast<Nanoseconds>(std::llround(offset_->value() * 1e6));  // shown in ms
     if (ns != compare_.offset()) compare_.set_offset(ns);
   });
   connect(threshold_, &QDoubleSpinBox::editingFinished, this, [this] {
-    if (threshold_->value() / 100 != compare_.threshold()) compare_.set_threshold(threshold_->value() / 100);
+    if (threshold_->value() / 100 != compare_.threshold())
+      compare_.set_threshold(threshold_->value() / 100);
   });
   connect(by_, &QComboBox::activated, this, [this] { refresh(); });
   connect(hides_, &QCheckBox::toggled, this, [this] { refresh(); });
   connect(error_by_, &QComboBox::activated, this, [this] { refresh(); });
-  connect(worst_, &TableView::row_activated, this, [this](qulonglong id) { emit workspace_.jump_wanted({0, static_cast<trace::SliceId>(id)}); });
+  connect(worst_, &TableView::row_activated, this, [this](qulonglong id) {
+    emit workspace_.jump_wanted({0, static_cast<trace::SliceId>(id)});
+  });
   connect(&compare, &CompareDocument::changed, this, [this] { refresh(); });
   connect(&compare, &CompareDocument::map_changed, this, [this] { refresh(); });
 }
@@ -162,28 +171,46 @@ void ComparePanel::rebuild() {
   }
   const auto& f = compare_.facts();
   if (!compare_.is_ready()) {
-    head_->setText(!workspace_.is_comparing() ? "Open a second trace as B: Ctrl+Shift+C, drop it on the lower half of the timeline, or run a scenario." : compare_.is_working() ? "Matching the two traces ..." : "Waiting for both traces to be read ...");
+    head_->setText(!workspace_.is_comparing()
+                       ? "Open a second trace as B: Ctrl+Shift+C, drop it on the lower half of the "
+                         "timeline, or run a scenario."
+                   : compare_.is_working() ? "Matching the two traces ..."
+                                           : "Waiting for both traces to be read ...");
     for (TableView* table : {deltas_, unmatched_, errors_, worst_}) table->show_table({});
     waterfall_->set_chart(waterfall_chart({}));
     scatter_->set_chart(accuracy_chart({}));
     headline_->clear();
     return;
   }
-  const auto total_a = static_cast<std::int64_t>(workspace_.a.trace().slices()), total_b = static_cast<std::int64_t>(workspace_.b.trace().slices());
-  head_->setText(QString("<span style='color:%1'><b>A</b> %2</span> against <span style='color:%3'><b>B</b> %4</span>: %5 pairs, %6 only in A, %7 only in B")
-                     .arg(theme().a_edge.name(), workspace_.a.title().toHtmlEscaped(), theme().b_edge.name(), workspace_.b.title().toHtmlEscaped(), count_text(f.match->pairs), count_text(total_a - f.match->pairs), count_text(total_b - f.match->pairs)));
+  const auto total_a = static_cast<std::int64_t>(workspace_.a.trace().slices()),
+             total_b = static_cast<std::int64_t>(workspace_.b.trace().slices());
+  head_->setText(
+      QString("<span style='color:%1'><b>A</b> %2</span> against <span style='color:%3'><b>B</b> "
+              "%4</span>: %5 pairs, %6 only in A, %7 only in B")
+          .arg(theme().a_edge.name(), workspace_.a.title().toHtmlEscaped(), theme().b_edge.name(),
+               workspace_.b.title().toHtmlEscaped(), count_text(f.match->pairs),
+               count_text(total_a - f.match->pairs), count_text(total_b - f.match->pairs)));
   waterfall_->set_chart(waterfall_chart(f.waterfall));
-  deltas_->show_table(delta_table_of(by_->currentIndex() == 0 ? f.by_category : f.by_name, hides_->isChecked()));
+  deltas_->show_table(
+      delta_table_of(by_->currentIndex() == 0 ? f.by_category : f.by_name, hides_->isChecked()));
   unmatched_->show_table(unmatched_table(workspace_.a.trace(), workspace_.b.trace(), *f.match));
   rebuild_accuracy();
 }
 
 void ComparePanel::rebuild_accuracy() {
   const trace::Accuracy& a = compare_.facts().accuracy;
-  headline_->setText(QString("Step: <b>%1</b>&nbsp;&nbsp; matched slices: %2 mean absolute error").arg(signed_percent_text(a.step_error), percent_text(a.mean_absolute_error)));
-  headline_->setToolTip("Step: B's mean step over A's, minus one.\nMean absolute error: |B - A| over A of matched slices, weighted by A's time.");
-  const auto& rows = error_by_->currentIndex() == 0 ? a.by_name : error_by_->currentIndex() == 1 ? a.by_step : a.by_rank;
-  errors_->show_table(error_table(rows, error_by_->currentIndex() == 0 ? "op" : error_by_->currentIndex() == 1 ? "step" : "rank"));
+  headline_->setText(
+      QString("Step: <b>%1</b>&nbsp;&nbsp; matched slices: %2 mean absolute error")
+          .arg(signed_percent_text(a.step_error), percent_text(a.mean_absolute_error)));
+  headline_->setToolTip(
+      "Step: B's mean step over A's, minus one.\nMean absolute error: |B - A| over A of matched "
+      "slices, weighted by A's time.");
+  const auto& rows = error_by_->currentIndex() == 0   ? a.by_name
+                     : error_by_->currentIndex() == 1 ? a.by_step
+                                                      : a.by_rank;
+  errors_->show_table(error_table(rows, error_by_->currentIndex() == 0   ? "op"
+                                        : error_by_->currentIndex() == 1 ? "step"
+                                                                         : "rank"));
   worst_->show_table(worst_table(workspace_.a.trace(), workspace_.b.trace(), a));
   scatter_->set_chart(accuracy_chart(a));
 }

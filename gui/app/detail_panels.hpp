@@ -53,7 +53,8 @@ class AreaPanel : public Panel {
   Background summing_, listing_;
 };
 
-/// Every op with its statistics; the chosen one as a histogram whose dragged bounds filter the timeline.
+/// Every op with its statistics; the chosen one as a histogram whose dragged bounds filter the
+/// timeline.
 class OpPanel : public Panel {
   Q_OBJECT
  public:

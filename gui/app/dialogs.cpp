@@ -16,8 +16,12 @@ KeySheet::KeySheet(ActionList& actions, QWidget* parent) : QDialog(parent), acti
   setWindowTitle("Keys");
   resize(820, 640);
   auto* column = new QVBoxLayout(this);
-  auto* mouse = new QLabel("Mouse: drag marks an area, Shift+drag pans, middle drag zooms into what it spans, wheel scrolls rows, Ctrl+wheel zooms, "
-                           "Shift+wheel pans, double click fits a slice, Alt while dragging turns snapping off, Ctrl+drag shifts B. A click in the gutter opens a rank.", this);
+  auto* mouse = new QLabel(
+      "Mouse: drag marks an area, Shift+drag pans, middle drag zooms into what it spans, wheel "
+      "scrolls rows, Ctrl+wheel zooms, "
+      "Shift+wheel pans, double click fits a slice, Alt while dragging turns snapping off, "
+      "Ctrl+drag shifts B. A click in the gutter opens a rank.",
+      this);
   mouse->setWordWrap(true);
   column->addWidget(mouse);
   find_ = new QLineEdit(this);
@@ -25,7 +29,8 @@ KeySheet::KeySheet(ActionList& actions, QWidget* parent) : QDialog(parent), acti
   column->addWidget(find_);
   table_ = new QTableWidget(this);
   table_->setColumnCount(4);
-  table_->setHorizontalHeaderLabels({"Group", "Action", "Keys (double click to change)", "What it does"});
+  table_->setHorizontalHeaderLabels(
+      {"Group", "Action", "Keys (double click to change)", "What it does"});
   table_->verticalHeader()->hide();
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setAlternatingRowColors(true);
@@ -36,11 +41,15 @@ KeySheet::KeySheet(ActionList& actions, QWidget* parent) : QDialog(parent), acti
   QPushButton* reset = buttons->addButton("All keys as delivered", QDialogButtonBox::ResetRole);
   column->addWidget(buttons);
   connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
-  connect(reset, &QPushButton::clicked, this, [this] { actions_.reset_all(); fill(); });
+  connect(reset, &QPushButton::clicked, this, [this] {
+    actions_.reset_all();
+    fill();
+  });
   connect(find_, &QLineEdit::textChanged, this, [this](const QString& text) {
     for (int r = 0; r < table_->rowCount(); ++r) {
       bool is_hit = text.isEmpty();
-      for (int c = 0; c < 4 && !is_hit; ++c) is_hit = table_->item(r, c)->text().contains(text, Qt::CaseInsensitive);
+      for (int c = 0; c < 4 && !is_hit; ++c)
+        is_hit = table_->item(r, c)->text().contains(text, Qt::CaseInsensitive);
       table_->setRowHidden(r, !is_hit);
     }
   });
@@ -62,7 +71,8 @@ void KeySheet::fill() {
     const QStringList texts{spec.group, spec.text, keys_text(*actions_[spec.id]), spec.tip};
     for (int c = 0; c < 4; ++c) {
       auto* item = new QTableWidgetItem(texts[c]);
-      item->setFlags(c == 2 ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable : Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+      item->setFlags(c == 2 ? Qt::ItemIsEnabled | Qt::ItemIsSelectable | Qt::ItemIsEditable
+                            : Qt::ItemIsEnabled | Qt::ItemIsSelectable);
       table_->setItem(r, c, item);
     }
   }
@@ -74,7 +84,8 @@ QString KeySheet::rebind(int row, const QString& text) {
   QList<QKeySequence> keys;
   for (const QString& part : text.split(", ", Qt::SkipEmptyParts)) {
     const QKeySequence key(part.trimmed());
-    if (key.isEmpty() || key[0].key() == Qt::Key_unknown) return "\"" + part + "\" is no key; write for instance Ctrl+Shift+K";
+    if (key.isEmpty() || key[0].key() == Qt::Key_unknown)
+      return "\"" + part + "\" is no key; write for instance Ctrl+Shift+K";
     keys << key;
   }
   const QString taken = actions_.rebind(action_specs()[static_cast<std::size_t>(row)].id, keys);
@@ -90,13 +101,16 @@ int fuzzy_score(const QString& pattern, const QString& text) {
     if (next < 0) return -1;
     // Neighbouring letters and starts of words are what people mean.
     const bool starts_word = next == 0 || !text[next - 1].isLetterOrNumber();
-    score += next == at + 1 ? 0 : starts_word ? 1 : static_cast<int>(std::min<qsizetype>(10, next - at));
+    score += next == at + 1 ? 0
+             : starts_word  ? 1
+                            : static_cast<int>(std::min<qsizetype>(10, next - at));
     at = next;
   }
   return score;
 }
 
-Palette::Palette(std::vector<Entry> entries, const QString& hint, QWidget* parent) : QDialog(parent, Qt::Dialog | Qt::FramelessWindowHint), entries_(std::move(entries)) {
+Palette::Palette(std::vector<Entry> entries, const QString& hint, QWidget* parent)
+    : QDialog(parent, Qt::Dialog | Qt::FramelessWindowHint), entries_(std::move(entries)) {
   resize(560, 420);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(8, 8, 8, 8);
@@ -119,11 +133,13 @@ void Palette::narrow(const QString& text) {
     const int score = fuzzy_score(text, entries_[i].text);
     if (score >= 0) hits.emplace_back(score, i);
   }
-  std::stable_sort(hits.begin(), hits.end(), [](const auto& l, const auto& r) { return l.first < r.first; });
+  std::stable_sort(hits.begin(), hits.end(),
+                   [](const auto& l, const auto& r) { return l.first < r.first; });
   list_->clear();
   for (std::size_t k = 0; k < std::min(kShown, hits.size()); ++k) {
     const Entry& entry = entries_[hits[k].second];
-    auto* item = new QListWidgetItem(entry.detail.isEmpty() ? entry.text : entry.text + "    " + entry.detail, list_);
+    auto* item = new QListWidgetItem(
+        entry.detail.isEmpty() ? entry.text : entry.text + "    " + entry.detail, list_);
     item->setData(Qt::UserRole, static_cast<qulonglong>(hits[k].second));
   }
   list_->setCurrentRow(0);
@@ -139,7 +155,8 @@ bool Palette::eventFilter(QObject* object, QEvent* event) {
   if (object == find_ && event->type() == QEvent::KeyPress) {
     const int key = static_cast<QKeyEvent*>(event)->key();
     if (key == Qt::Key_Down || key == Qt::Key_Up) {
-      list_->setCurrentRow(std::clamp(list_->currentRow() + (key == Qt::Key_Down ? 1 : -1), 0, list_->count() - 1));
+      list_->setCurrentRow(
+          std::clamp(list_->currentRow() + (key == Qt::Key_Down ? 1 : -1), 0, list_->count() - 1));
       return true;
     }
   }

@@ -29,7 +29,10 @@ class KeySheet : public QDialog {
 class Palette : public QDialog {
   Q_OBJECT
  public:
-  struct Entry { QString text, detail; std::function<void()> run; };
+  struct Entry {
+    QString text, detail;
+    std::function<void()> run;
+  };
   Palette(std::vector<Entry> entries, const QString& hint, QWidget* parent);
   QLineEdit& find() { return *find_; }
   QListWidget& list() { return *list_; }
@@ -44,6 +47,7 @@ class Palette : public QDialog {
   QLineEdit* find_;
   QListWidget* list_;
 };
-/// The letters of `pattern` in order somewhere in `text`, whatever the case; a better match has a lower score, -1 = none.
+/// The letters of `pattern` in order somewhere in `text`, whatever the case; a better match has a
+/// lower score, -1 = none.
 int fuzzy_score(const QString& pattern, const QString& text);
 }  // namespace stepcast::gui

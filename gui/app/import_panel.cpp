@@ -29,7 +29,8 @@ ImportPanel::ImportPanel(Workspace& workspace, QWidget* parent) : Panel(workspac
   tabs->addTab(metadata_, "Metadata");
   column_->addWidget(tabs, 1);
   connect(side_, &QComboBox::activated, this, [this] { refresh(); });
-  for (TraceDocument* document : {&workspace.a, &workspace.b}) connect(document, &TraceDocument::trace_changed, this, [this] { refresh(); });
+  for (TraceDocument* document : {&workspace.a, &workspace.b})
+    connect(document, &TraceDocument::trace_changed, this, [this] { refresh(); });
 }
 void ImportPanel::rebuild() {
   TraceDocument& document = workspace_.document(side_->currentIndex());
@@ -39,7 +40,11 @@ void ImportPanel::rebuild() {
     return;
   }
   const trace::ImportReport& r = document.report();
-  QString text = document.is_loading() ? QString("Reading ...") : QString("%L1 events read in %2; %L3 lost").arg(r.events).arg(time_text(r.seconds * 1e9)).arg(r.lost);
+  QString text = document.is_loading() ? QString("Reading ...")
+                                       : QString("%L1 events read in %2; %L3 lost")
+                                             .arg(r.events)
+                                             .arg(time_text(r.seconds * 1e9))
+                                             .arg(r.lost);
   if (r.is_cancelled) text += "; reading was stopped, so this is a part of the trace";
   head_->setText(text);
   counts_->show_table(import_counts_table(r));
@@ -49,7 +54,10 @@ void ImportPanel::rebuild() {
   m.empty_text = "The files carry no metadata";
   m.columns = {{"key"}, {"value"}, {"file"}};
   for (const trace::MetadataEntry& e : document.trace().metadata())
-    m.rows.push_back({{text_from(e.key), text_from(e.value), e.source < document.trace().sources().size() ? text_from(document.trace().sources()[e.source].path) : QString()}});
+    m.rows.push_back({{text_from(e.key), text_from(e.value),
+                       e.source < document.trace().sources().size()
+                           ? text_from(document.trace().sources()[e.source].path)
+                           : QString()}});
   metadata_->show_table(std::move(m));
 }
 
@@ -63,27 +71,34 @@ NotesPanel::NotesPanel(Workspace& workspace, QWidget* parent) : Panel(workspace,
     const Nanoseconds base = workspace_.a.trace().begin();
     if (id % 2 == 0 && index < workspace_.bookmarks.size()) {
       const Nanoseconds t = base + workspace_.bookmarks[index].time;
-      const Nanoseconds reach = std::max<Nanoseconds>(1000, (workspace_.a.trace().end() - base) / 200);
+      const Nanoseconds reach =
+          std::max<Nanoseconds>(1000, (workspace_.a.trace().end() - base) / 200);
       emit workspace_.range_wanted(t - reach, t + reach);
     } else if (id % 2 == 1 && index < workspace_.notes.size()) {
-      emit workspace_.range_wanted(base + workspace_.notes[index].begin, base + std::max(workspace_.notes[index].end, workspace_.notes[index].begin + 1));
+      emit workspace_.range_wanted(
+          base + workspace_.notes[index].begin,
+          base + std::max(workspace_.notes[index].end, workspace_.notes[index].begin + 1));
     }
   });
 }
 void NotesPanel::rebuild() {
   Table t;
-  t.empty_text = "M bookmarks a moment, Shift+M writes a note on the marked area.\nBoth are kept in the session.";
+  t.empty_text =
+      "M bookmarks a moment, Shift+M writes a note on the marked area.\nBoth are kept in the "
+      "session.";
   t.columns = {{"kind"}, {"text"}, {"at", CellKind::time}, {"length", CellKind::time}, {"where"}};
   for (std::size_t i = 0; i < workspace_.bookmarks.size(); ++i) {
     const auto& b = workspace_.bookmarks[i];
-    TableRow row{{"bookmark", QString::fromStdString(b.text), static_cast<double>(b.time), "", QString::fromStdString(b.track)}};
+    TableRow row{{"bookmark", QString::fromStdString(b.text), static_cast<double>(b.time), "",
+                  QString::fromStdString(b.track)}};
     row.id = i * 2;
     row.swatch = QColor(QString::fromStdString(b.colour));
     t.rows.push_back(std::move(row));
   }
   for (std::size_t i = 0; i < workspace_.notes.size(); ++i) {
     const auto& n = workspace_.notes[i];
-    TableRow row{{"note", QString::fromStdString(n.text), static_cast<double>(n.begin), static_cast<double>(n.end - n.begin), QString::fromStdString(n.track)}};
+    TableRow row{{"note", QString::fromStdString(n.text), static_cast<double>(n.begin),
+                  static_cast<double>(n.end - n.begin), QString::fromStdString(n.track)}};
     row.id = i * 2 + 1;
     t.rows.push_back(std::move(row));
   }

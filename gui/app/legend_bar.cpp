@@ -45,7 +45,8 @@ void LegendBar::paintEvent(QPaintEvent*) {
   for (const auto& [box, c] : boxes()) {
     fill_category(p, QRectF(box.left(), box.center().y() - 5, kSwatch, 11), c);
     p.setPen(theme().text);
-    p.drawText(box.adjusted(kSwatch + 4, 0, 4, 0), Qt::AlignVCenter | Qt::AlignLeft, category_label(c));
+    p.drawText(box.adjusted(kSwatch + 4, 0, 4, 0), Qt::AlignVCenter | Qt::AlignLeft,
+               category_label(c));
   }
 }
 void LegendBar::mousePressEvent(QMouseEvent* event) {
@@ -56,7 +57,11 @@ bool LegendBar::event(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QWidget::event(event);
   const auto* help = static_cast<QHelpEvent*>(event);
   for (const auto& [box, c] : boxes())
-    if (box.contains(help->pos())) QToolTip::showText(help->globalPos(), "<b>" + category_label(c) + "</b><br>" + category_definition(c) + "<br>Click: only this category; again: all", this);
+    if (box.contains(help->pos()))
+      QToolTip::showText(help->globalPos(),
+                         "<b>" + category_label(c) + "</b><br>" + category_definition(c) +
+                             "<br>Click: only this category; again: all",
+                         this);
   return true;
 }
 }  // namespace stepcast::gui

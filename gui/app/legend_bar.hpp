@@ -5,7 +5,8 @@
 #include "gui/look/theme.hpp"
 
 namespace stepcast::gui {
-/// The categories that occur, with colour and pattern; a click shows only that category, a second one all again.
+/// The categories that occur, with colour and pattern; a click shows only that category, a second
+/// one all again.
 class LegendBar : public QWidget {
   Q_OBJECT
  public:

@@ -10,13 +10,18 @@ int main(int argc, char** argv) {
   QApplication::setOrganizationName("stepcast");
   QApplication::setApplicationName("viewer");
   QCommandLineParser parser;
-  parser.setApplicationDescription("Shows measured and simulated timelines of distributed training, and compares them.");
+  parser.setApplicationDescription(
+      "Shows measured and simulated timelines of distributed training, and compares them.");
   parser.addHelpOption();
-  parser.addPositionalArgument("trace", "Trace files or folders: stepcast, Chrome/Perfetto JSON, PyTorch profiler; plain, .gz or .zst. Several are merged, one rank each.", "[trace...]");
+  parser.addPositionalArgument("trace",
+                               "Trace files or folders: stepcast, Chrome/Perfetto JSON, PyTorch "
+                               "profiler; plain, .gz or .zst. Several are merged, one rank each.",
+                               "[trace...]");
   const QCommandLineOption compare({"b", "compare"}, "Open this trace as B and compare.", "trace");
   const QCommandLineOption light("light", "Light theme.");
   const QCommandLineOption fresh("fresh", "Do not restore the last session.");
-  const QCommandLineOption settings("settings", "Keep settings and session beside this file in place of the user's own.", "file");
+  const QCommandLineOption settings(
+      "settings", "Keep settings and session beside this file in place of the user's own.", "file");
   parser.addOptions({compare, light, fresh, settings});
   parser.process(app);
 
@@ -26,7 +31,8 @@ int main(int argc, char** argv) {
       return 2;
     }
   stepcast::gui::MainWindow window(parser.value(settings));
-  if (parser.isSet(light)) window.set_theme_now(stepcast::gui::ThemeKind::light, stepcast::gui::theme().palette_kind);
+  if (parser.isSet(light))
+    window.set_theme_now(stepcast::gui::ThemeKind::light, stepcast::gui::theme().palette_kind);
   window.show();
   if (!parser.positionalArguments().isEmpty()) {
     window.open(parser.positionalArguments());

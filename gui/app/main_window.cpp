@@ -17,18 +17,30 @@ constexpr int kAutosaveMs = 5000;  // what a crash can cost at most
 PathChooser dialogs(QWidget* parent) {
   PathChooser c;
   c.open_files = [parent](const QString& title) {
-    return QFileDialog::getOpenFileNames(parent, title, {}, "Traces (*.json *.json.gz *.json.zst *.pt.trace.json *.gz);;All files (*)");
+    return QFileDialog::getOpenFileNames(
+        parent, title, {},
+        "Traces (*.json *.json.gz *.json.zst *.pt.trace.json *.gz);;All files (*)");
   };
-  c.open_folder = [parent](const QString& title) { return QFileDialog::getExistingDirectory(parent, title); };
-  c.save_file = [parent](const QString& title, const QString& suggestion, const QString& filter) { return QFileDialog::getSaveFileName(parent, title, suggestion, filter); };
-  c.text = [parent](const QString& title, const QString& label, const QString& text) { return QInputDialog::getText(parent, title, label, QLineEdit::Normal, text); };
+  c.open_folder = [parent](const QString& title) {
+    return QFileDialog::getExistingDirectory(parent, title);
+  };
+  c.save_file = [parent](const QString& title, const QString& suggestion, const QString& filter) {
+    return QFileDialog::getSaveFileName(parent, title, suggestion, filter);
+  };
+  c.text = [parent](const QString& title, const QString& label, const QString& text) {
+    return QInputDialog::getText(parent, title, label, QLineEdit::Normal, text);
+  };
   return c;
 }
 }  // namespace
 
 MainWindow::MainWindow(const QString& settings_file, QWidget* parent) : QMainWindow(parent) {
-  settings_ = settings_file.isEmpty() ? std::make_unique<QSettings>("stepcast", "viewer") : std::make_unique<QSettings>(settings_file, QSettings::IniFormat);
-  set_theme(settings_->value("light", false).toBool() ? ThemeKind::light : ThemeKind::dark, settings_->value("colour_blind", false).toBool() ? PaletteKind::colour_blind : PaletteKind::standard);
+  settings_ = settings_file.isEmpty()
+                  ? std::make_unique<QSettings>("stepcast", "viewer")
+                  : std::make_unique<QSettings>(settings_file, QSettings::IniFormat);
+  set_theme(settings_->value("light", false).toBool() ? ThemeKind::light : ThemeKind::dark,
+            settings_->value("colour_blind", false).toBool() ? PaletteKind::colour_blind
+                                                             : PaletteKind::standard);
   chooser_ = dialogs(this);
   compare_ = new CompareDocument(workspace_);
   actions_ = new ActionList(this, *settings_);
@@ -46,7 +58,8 @@ MainWindow::MainWindow(const QString& settings_file, QWidget* parent) : QMainWin
   connect_navigation();
   connect_documents();
   apply_layout("explore");
-  if (const QByteArray state = settings_->value("window").toByteArray(); !state.isEmpty()) restoreState(state);
+  if (const QByteArray state = settings_->value("window").toByteArray(); !state.isEmpty())
+    restoreState(state);
   autosave_.setInterval(kAutosaveMs);
   connect(&autosave_, &QTimer::timeout, this, &MainWindow::autosave_now);
   autosave_.start();
@@ -72,7 +85,8 @@ void MainWindow::build_centre() {
   setCentralWidget(centre_);
 }
 
-QDockWidget* MainWindow::add_dock(const QString& name, const QString& title, QWidget* content, Qt::DockWidgetArea area) {
+QDockWidget* MainWindow::add_dock(const QString& name, const QString& title, QWidget* content,
+                                  Qt::DockWidgetArea area) {
   auto* dock = new QDockWidget(title, this);
   dock->setObjectName(name);
   dock->setWidget(content);
@@ -129,7 +143,8 @@ void MainWindow::build_bars() {
   bar->setToolButtonStyle(Qt::ToolButtonTextOnly);
   const auto add = [&](const char* id, const QString& text) {
     bar->addAction((*actions_)[id]);
-    if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction((*actions_)[id]))) button->setText(text);
+    if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction((*actions_)[id])))
+      button->setText(text);
     (*actions_)[id]->setIconText(text);
   };
   add("open", "Open");
@@ -141,16 +156,20 @@ void MainWindow::build_bars() {
   add("fit_all", "All");
   bar->addSeparator();
   mode_box_ = new QComboBox(bar);
-  for (int i = 0; i <= static_cast<int>(OverviewMode::idle); ++i) mode_box_->addItem(overview_mode_label(static_cast<OverviewMode>(i)));
+  for (int i = 0; i <= static_cast<int>(OverviewMode::idle); ++i)
+    mode_box_->addItem(overview_mode_label(static_cast<OverviewMode>(i)));
   mode_box_->setToolTip("What the overview shows");
   bar->addWidget(mode_box_);
   order_box_ = new QComboBox(bar);
-  order_box_->addItems({"By node and rank", "Slowest first", "By pipeline stage", "Alike together"});
-  order_box_->setToolTip("Order of the ranks. Stages need a report.json of stepcast beside the trace.");
+  order_box_->addItems(
+      {"By node and rank", "Slowest first", "By pipeline stage", "Alike together"});
+  order_box_->setToolTip(
+      "Order of the ranks. Stages need a report.json of stepcast beside the trace.");
   bar->addWidget(order_box_);
   colour_box_ = new QComboBox(bar);
   colour_box_->addItems({"Colour: category", "Colour: name", "Colour: slowness"});
-  colour_box_->setToolTip("Slowness: duration against the median of the op, twice the median is the end of the scale");
+  colour_box_->setToolTip(
+      "Slowness: duration against the median of the op, twice the median is the end of the scale");
   bar->addWidget(colour_box_);
   bar->addSeparator();
   add("critical", "Critical path");
@@ -158,7 +177,8 @@ void MainWindow::build_bars() {
   bar->addSeparator();
   search_ = new QLineEdit(bar);
   search_->setObjectName("search");
-  search_->setPlaceholderText("Filter ( / ):  name ~ \"allreduce\" and dur > 1ms and rank in 0..63");
+  search_->setPlaceholderText(
+      "Filter ( / ):  name ~ \"allreduce\" and dur > 1ms and rank in 0..63");
   search_->setClearButtonEnabled(true);
   search_->setMinimumWidth(260);
   bar->addWidget(search_);
@@ -169,11 +189,13 @@ void MainWindow::build_bars() {
   add("keys", "Keys");
 
   legend_ = new LegendBar(this);
-  // Permanent widgets stay on screen while a message is shown: nobody should have to guess what red means.
+  // Permanent widgets stay on screen while a message is shown: nobody should have to guess what red
+  // means.
   statusBar()->addPermanentWidget(legend_);
   hover_ = new QLabel(this);
   frame_ = new QLabel(this);
-  frame_->setMinimumWidth(frame_->fontMetrics().horizontalAdvance("0000.0 ms") + 4);  // as its text grows, nothing moves or is cut
+  frame_->setMinimumWidth(frame_->fontMetrics().horizontalAdvance("0000.0 ms") +
+                          4);  // as its text grows, nothing moves or is cut
   progress_ = new QProgressBar(this);
   progress_->setMaximumWidth(340);
   progress_->setMinimumWidth(240);
@@ -199,7 +221,9 @@ void MainWindow::build_menus() {
       recent_menu_->setToolTipsVisible(true);
     }
     menu->addAction((*actions_)[spec.id]);
-    if (QString(spec.id) == "swap" || QString(spec.id) == "cancel" || QString(spec.id) == "load_session" || QString(spec.id) == "export_report") menu->addSeparator();
+    if (QString(spec.id) == "swap" || QString(spec.id) == "cancel" ||
+        QString(spec.id) == "load_session" || QString(spec.id) == "export_report")
+      menu->addSeparator();
   }
   QMenu* docks = menus["Show"]->addMenu("Panels");
   for (QDockWidget* d : findChildren<QDockWidget*>()) docks->addAction(d->toggleViewAction());

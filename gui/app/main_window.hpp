@@ -29,7 +29,8 @@ enum class RankOrder { store, slowness, stage, group };
 struct PathChooser {
   std::function<QStringList(const QString& title)> open_files;
   std::function<QString(const QString& title)> open_folder;
-  std::function<QString(const QString& title, const QString& suggestion, const QString& filter)> save_file;
+  std::function<QString(const QString& title, const QString& suggestion, const QString& filter)>
+      save_file;
   std::function<QString(const QString& title, const QString& label, const QString& text)> text;
 };
 
@@ -91,7 +92,8 @@ class MainWindow : public QMainWindow {
   void build_docks();
   void build_bars();
   void build_menus();
-  QDockWidget* add_dock(const QString& name, const QString& title, QWidget* content, Qt::DockWidgetArea area);
+  QDockWidget* add_dock(const QString& name, const QString& title, QWidget* content,
+                        Qt::DockWidgetArea area);
   // main_window_actions.cpp
   void connect_actions();
   void connect_navigation();

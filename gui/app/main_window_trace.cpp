@@ -4,8 +4,8 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QStatusBar>
 #include <QScrollBar>
+#include <QStatusBar>
 #include <algorithm>
 #include <numeric>
 
@@ -37,13 +37,14 @@ void MainWindow::open(const QStringList& paths, int side) {
 void MainWindow::connect_documents() {
   for (const int side : {0, 1}) {
     TraceDocument& document = workspace_.document(side);
-    connect(&document, &TraceDocument::progressed, this, [this](double share, const QString& doing) {
-      progress_->setRange(0, share < 0 ? 0 : 1000);
-      progress_->setValue(static_cast<int>(share * 1000));
-      progress_->setFormat(doing);
-      progress_->show();
-      cancel_->show();
-    });
+    connect(&document, &TraceDocument::progressed, this,
+            [this](double share, const QString& doing) {
+              progress_->setRange(0, share < 0 ? 0 : 1000);
+              progress_->setValue(static_cast<int>(share * 1000));
+              progress_->setFormat(doing);
+              progress_->show();
+              cancel_->show();
+            });
     connect(&document, &TraceDocument::trace_changed, this, [this, side](bool is_final) {
       // More of the same trace keeps what the user looks at; another trace starts anew.
       const bool keeps = side == 1 || shows_part_;
@@ -60,8 +61,13 @@ void MainWindow::connect_documents() {
       }
       const trace::ImportReport& r = workspace_.document(side).report();
       if (r.lost > 0 || workspace_.document(side).trace().slices() == 0) show_dock("import");
-      statusBar()->showMessage(QString("%1: %L2 slices, %L3 ranks%4").arg(workspace_.document(side).title()).arg(workspace_.document(side).trace().slices()).arg(workspace_.document(side).trace().ranks().size())
-                                   .arg(r.lost > 0 ? QString(", %L1 events lost (see Import)").arg(r.lost) : QString()), 6000);
+      statusBar()->showMessage(
+          QString("%1: %L2 slices, %L3 ranks%4")
+              .arg(workspace_.document(side).title())
+              .arg(workspace_.document(side).trace().slices())
+              .arg(workspace_.document(side).trace().ranks().size())
+              .arg(r.lost > 0 ? QString(", %L1 events lost (see Import)").arg(r.lost) : QString()),
+          6000);
       if (side == 0) apply_session();
     });
     connect(&document, &TraceDocument::facts_changed, this, [this, side] {
@@ -86,16 +92,20 @@ std::vector<trace::RankId> MainWindow::ranks_in_order(int side) const {
   std::vector<trace::RankId> order;
   if (!document.is_open()) return order;
   const trace::TraceStore& store = document.trace();
-  if (order_ == RankOrder::slowness && document.facts().ranks) return trace::ranks_by_slowness(*document.facts().ranks);
+  if (order_ == RankOrder::slowness && document.facts().ranks)
+    return trace::ranks_by_slowness(*document.facts().ranks);
   order.resize(store.ranks().size());
   std::iota(order.begin(), order.end(), 0U);
   if (order_ == RankOrder::group) {
     const auto groups = alike_groups(store);
-    std::stable_sort(order.begin(), order.end(), [&](trace::RankId l, trace::RankId r) { return groups[l] < groups[r]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](trace::RankId l, trace::RankId r) { return groups[l] < groups[r]; });
   }
   if (order_ == RankOrder::stage) {
     const auto stages = rank_stages(document.paths(), store);
-    if (!stages.empty()) std::stable_sort(order.begin(), order.end(), [&](trace::RankId l, trace::RankId r) { return stages[l] < stages[r]; });
+    if (!stages.empty())
+      std::stable_sort(order.begin(), order.end(),
+                       [&](trace::RankId l, trace::RankId r) { return stages[l] < stages[r]; });
   }
   return order;
 }
@@ -104,13 +114,16 @@ SceneSide MainWindow::scene_side(int side, const TimelineView* former, int forme
   SceneSide s;
   const TraceDocument& document = side == 0 ? workspace_.a : workspace_.b;
   s.facts = document.facts();
-  const bool is_same = former != nullptr && former_side < static_cast<int>(former->scene().sides.size()) && former->scene().sides[static_cast<std::size_t>(former_side)].facts.trace == s.facts.trace;
+  const bool is_same =
+      former != nullptr && former_side < static_cast<int>(former->scene().sides.size()) &&
+      former->scene().sides[static_cast<std::size_t>(former_side)].facts.trace == s.facts.trace;
   if (is_same) {
     s.choice = former->scene().sides[static_cast<std::size_t>(former_side)].choice;
     s.counters = former->scene().sides[static_cast<std::size_t>(former_side)].counters;
   } else {
     s.choice.open_ranks = initially_open(*s.facts.trace);
-    for (const trace::CounterSeries& series : s.facts.trace->counters()) s.counters.push_back(std::make_shared<trace::CounterMip>(series));
+    for (const trace::CounterSeries& series : s.facts.trace->counters())
+      s.counters.push_back(std::make_shared<trace::CounterMip>(series));
   }
   s.choice.order = order_ == RankOrder::store ? std::vector<trace::RankId>{} : ranks_in_order(side);
   s.choice.folds_alike = (*actions_)["fold_alike"]->isChecked();
@@ -119,7 +132,8 @@ SceneSide MainWindow::scene_side(int side, const TimelineView* former, int forme
   s.partner = side == 0 ? compare_->facts().partner_of_a : compare_->facts().partner_of_b;
   if (s.facts.ops) {
     s.typical_ns.assign(s.facts.trace->ops().size(), 0);
-    for (const trace::OpStatistics& op : *s.facts.ops) s.typical_ns[op.op] = static_cast<double>(op.p50);
+    for (const trace::OpStatistics& op : *s.facts.ops)
+      s.typical_ns[op.op] = static_cast<double>(op.p50);
   }
   if (s.facts.critical) {
     auto on_path = std::make_shared<std::unordered_set<trace::SliceId>>();
@@ -179,7 +193,11 @@ void MainWindow::rebuild_scene(bool keeps_view) {
 void MainWindow::rebuild_overview(int side) {
   const TraceDocument& document = workspace_.document(side);
   OverviewView& view = overview(side);
-  view.set_title(document.is_open() && workspace_.is_comparing() ? QString(side == 0 ? "A  " : "B  ") + document.title() : QString(), workspace_.is_comparing() ? (side == 0 ? theme().a_edge : theme().b_edge) : QColor());
+  view.set_title(
+      document.is_open() && workspace_.is_comparing()
+          ? QString(side == 0 ? "A  " : "B  ") + document.title()
+          : QString(),
+      workspace_.is_comparing() ? (side == 0 ? theme().a_edge : theme().b_edge) : QColor());
   if (!document.is_open()) {
     view.set_rows(nullptr, nullptr, {});
     return;
@@ -194,8 +212,11 @@ void MainWindow::rebuild_overview(int side) {
   }
   // Other orders have a pyramid of their own: neighbours in it must be neighbours on screen.
   overview_work_[side].start(
-      [trace = document.facts().trace, order](std::stop_token stop) { return std::make_shared<trace::LodPyramid>(trace, trace::state_rows(*trace, order), stop); },
-      [this, side, trace = document.facts().trace, order](std::shared_ptr<trace::LodPyramid> states) {
+      [trace = document.facts().trace, order](std::stop_token stop) {
+        return std::make_shared<trace::LodPyramid>(trace, trace::state_rows(*trace, order), stop);
+      },
+      [this, side, trace = document.facts().trace,
+       order](std::shared_ptr<trace::LodPyramid> states) {
         overview(side).set_rows(std::move(states), trace, order);
         update_view_boxes();
       });
@@ -208,7 +229,8 @@ void MainWindow::update_view_boxes() {
     if (!workspace_.document(side).is_open()) continue;
     const bool is_stacked_b = side == 1 && timeline_b_->isVisible();
     const TimelineView& view = is_stacked_b ? *timeline_b_ : *timeline_a_;
-    const int top = view.verticalScrollBar()->value(), bottom = top + std::max(1, view.viewport()->height() - TimelineView::kRuler);
+    const int top = view.verticalScrollBar()->value(),
+              bottom = top + std::max(1, view.viewport()->height() - TimelineView::kRuler);
     const auto [first, last] = view.layout_rows().visible(top, bottom);
     // The ranks that the timeline shows now, as rows of the overview.
     double low = 1e18, high = -1;
@@ -217,17 +239,25 @@ void MainWindow::update_view_boxes() {
       const TimelineRow& row = view.layout_rows().rows[i];
       if (scene.sides.size() > 1 && row.side != side) continue;
       trace::RankId rank = 0;
-      if (row.kind == RowKind::rank) rank = row.id;
-      else if (row.kind == RowKind::track) rank = store.tracks()[row.id].rank;
-      else continue;
+      if (row.kind == RowKind::rank)
+        rank = row.id;
+      else if (row.kind == RowKind::track)
+        rank = store.tracks()[row.id].rank;
+      else
+        continue;
       const auto at = std::find(order_of_[side].begin(), order_of_[side].end(), rank);
       if (at == order_of_[side].end()) continue;
       low = std::min(low, static_cast<double>(at - order_of_[side].begin()));
       high = std::max(high, static_cast<double>(at - order_of_[side].begin()));
     }
     TimeRange shown = timeline_a_->view();
-    if (side == 1 && compare_->time_map()) shown = {compare_->time_map()->a_to_b(shown.start), std::max(compare_->time_map()->a_to_b(shown.start) + 1, compare_->time_map()->a_to_b(shown.end))};
-    overview(side).set_view(shown, high < 0 ? 0 : low, high < 0 ? static_cast<double>(order_of_[side].size()) : high - low + 1);
+    if (side == 1 && compare_->time_map())
+      shown = {compare_->time_map()->a_to_b(shown.start),
+               std::max(compare_->time_map()->a_to_b(shown.start) + 1,
+                        compare_->time_map()->a_to_b(shown.end))};
+    overview(side).set_view(
+        shown, high < 0 ? 0 : low,
+        high < 0 ? static_cast<double>(order_of_[side].size()) : high - low + 1);
   }
   frame_->setText(QString("%1 ms").arg(timeline_a_->last_paint_ms(), 0, 'f', 1));
   frame_->setToolTip("Time of the last frame of the timeline");
@@ -237,7 +267,8 @@ void MainWindow::update_legend() {
   std::vector<bool> found(kSliceCategories, false);
   for (const int side : {0, 1}) {
     if (!workspace_.document(side).is_open()) continue;
-    for (const trace::Op& op : workspace_.document(side).trace().ops()) found[static_cast<std::size_t>(op.shown)] = true;
+    for (const trace::Op& op : workspace_.document(side).trace().ops())
+      found[static_cast<std::size_t>(op.shown)] = true;
   }
   std::vector<SliceCategory> present;
   for (int i = 0; i < kSliceCategories; ++i)
@@ -249,16 +280,22 @@ void MainWindow::update_marks() {
   std::vector<TimeMark> marks;
   if (workspace_.a.is_open()) {
     const Nanoseconds base = workspace_.a.trace().begin();
-    for (const auto& b : workspace_.bookmarks) marks.push_back({base + b.time, 0, QString::fromStdString(b.text), QColor(QString::fromStdString(b.colour))});
-    for (const auto& n : workspace_.notes) marks.push_back({base + n.begin, base + n.end, QString::fromStdString(n.text), theme().b_edge});
+    for (const auto& b : workspace_.bookmarks)
+      marks.push_back({base + b.time, 0, QString::fromStdString(b.text),
+                       QColor(QString::fromStdString(b.colour))});
+    for (const auto& n : workspace_.notes)
+      marks.push_back(
+          {base + n.begin, base + n.end, QString::fromStdString(n.text), theme().b_edge});
   }
   timeline_a_->set_marks(marks);
 }
 
 void MainWindow::update_title() {
   QString title = "Stepcast viewer";
-  if (workspace_.a.is_open() || workspace_.a.is_loading()) title = workspace_.a.title() + " - " + title;
-  if (workspace_.b.is_open() || workspace_.b.is_loading()) title = "A " + workspace_.a.title() + " | B " + workspace_.b.title() + " - Stepcast viewer";
+  if (workspace_.a.is_open() || workspace_.a.is_loading())
+    title = workspace_.a.title() + " - " + title;
+  if (workspace_.b.is_open() || workspace_.b.is_loading())
+    title = "A " + workspace_.a.title() + " | B " + workspace_.b.title() + " - Stepcast viewer";
   setWindowTitle(title);
 }
 
@@ -289,7 +326,8 @@ void MainWindow::rebuild_recent_menu() {
 }
 
 void MainWindow::tell(const QString& problem) {
-  auto* box = new QMessageBox(QMessageBox::Warning, "Stepcast viewer", problem, QMessageBox::Ok, this);
+  auto* box =
+      new QMessageBox(QMessageBox::Warning, "Stepcast viewer", problem, QMessageBox::Ok, this);
   box->setTextInteractionFlags(Qt::TextSelectableByMouse);
   box->setAttribute(Qt::WA_DeleteOnClose);
   box->open();  // not modal to the program: nothing else waits

@@ -20,10 +20,13 @@ OpPanel::OpPanel(Workspace& workspace, QWidget* parent) : Panel(workspace, paren
   split->setSizes({600, 400});
   split->setChildrenCollapsible(false);
   column_->addWidget(split, 1);
-  connect(find_, &QLineEdit::textChanged, this, [this](const QString& text) { ops_->table_model().set_filter(text); });
-  connect(ops_, &TableView::row_chosen, this, [this](qulonglong id) { choose(static_cast<trace::OpId>(id)); });
+  connect(find_, &QLineEdit::textChanged, this,
+          [this](const QString& text) { ops_->table_model().set_filter(text); });
+  connect(ops_, &TableView::row_chosen, this,
+          [this](qulonglong id) { choose(static_cast<trace::OpId>(id)); });
   connect(ops_, &TableView::row_activated, this, [this](qulonglong id) {
-    for (const auto& op : workspace_.a.facts().ops ? *workspace_.a.facts().ops : std::vector<trace::OpStatistics>{})
+    for (const auto& op :
+         workspace_.a.facts().ops ? *workspace_.a.facts().ops : std::vector<trace::OpStatistics>{})
       if (op.op == id) emit workspace_.jump_wanted({0, op.longest});
   });
   connect(chart_, &ChartView::range_marked, this, [this](double low, double high) {
@@ -31,11 +34,19 @@ OpPanel::OpPanel(Workspace& workspace, QWidget* parent) : Panel(workspace, paren
     const trace::TraceStore& store = workspace_.a.trace();
     QString name = text_from(store.text(store.ops()[chosen_].name));
     name.replace('\\', "\\\\").replace('"', "\\\"");
-    if (high <= low) emit filter_wanted("");
-    else emit filter_wanted(QString("name = \"%1\" and dur >= %2ns and dur <= %3ns").arg(name).arg(static_cast<qlonglong>(low)).arg(static_cast<qlonglong>(high)));
+    if (high <= low)
+      emit filter_wanted("");
+    else
+      emit filter_wanted(QString("name = \"%1\" and dur >= %2ns and dur <= %3ns")
+                             .arg(name)
+                             .arg(static_cast<qlonglong>(low))
+                             .arg(static_cast<qlonglong>(high)));
   });
   connect(&workspace, &Workspace::area_changed, this, [this] { refresh(); });
-  connect(&workspace.a, &TraceDocument::trace_changed, this, [this] { chosen_ = trace::kNoId; refresh(); });
+  connect(&workspace.a, &TraceDocument::trace_changed, this, [this] {
+    chosen_ = trace::kNoId;
+    refresh();
+  });
   connect(&workspace.a, &TraceDocument::finished, this, [this] { refresh(); });
 }
 
@@ -47,32 +58,42 @@ void OpPanel::rebuild() {
     return;
   }
   const trace::TracePtr trace = workspace_.a.facts().trace;
-  head_->setText(workspace_.has_area() ? "Ops that start in the marked area" : "Ops of the whole trace; mark an area for a part. Drag over the histogram to filter the timeline.");
+  head_->setText(workspace_.has_area() ? "Ops that start in the marked area"
+                                       : "Ops of the whole trace; mark an area for a part. Drag "
+                                         "over the histogram to filter the timeline.");
   const auto show = [this, trace](const std::vector<trace::OpStatistics>& ops) {
     ops_->show_table(op_table(*trace, ops));
     ops_->table_model().set_filter(find_->text());
-    if (chosen_ == trace::kNoId && !ops.empty()) choose(ops.front().op);
-    else if (chosen_ != trace::kNoId) choose(chosen_);
+    if (chosen_ == trace::kNoId && !ops.empty())
+      choose(ops.front().op);
+    else if (chosen_ != trace::kNoId)
+      choose(chosen_);
   };
   if (!workspace_.has_area() && workspace_.a.facts().ops) {
     show(*workspace_.a.facts().ops);
     return;
   }
-  working_.start([trace, area = workspace_.area_or_all()](std::stop_token stop) { return trace::op_statistics(*trace, area, nullptr, stop); }, show);
+  working_.start(
+      [trace, area = workspace_.area_or_all()](std::stop_token stop) {
+        return trace::op_statistics(*trace, area, nullptr, stop);
+      },
+      show);
 }
 
 void OpPanel::choose(trace::OpId op) {
   chosen_ = op;
   const trace::TracePtr trace = workspace_.a.facts().trace;
   if (!trace || op >= trace->ops().size()) return;
-  counting_.start([trace, op, area = workspace_.area_or_all()](std::stop_token) { return trace::op_histogram(*trace, op, area); },
+  counting_.start([trace, op, area = workspace_.area_or_all()](
+                      std::stop_token) { return trace::op_histogram(*trace, op, area); },
                   [this, trace, op](trace::Histogram h) {
                     ChartData c;
                     c.kind = ChartKind::histogram;
                     c.title = text_from(trace->text(trace->ops()[op].name));
                     c.x = {"duration", AxisUnit::time_ns, true, false};
                     c.y = {"slices", AxisUnit::number};
-                    for (const Nanoseconds edge : h.edges) c.edges.push_back(static_cast<double>(std::max<Nanoseconds>(1, edge)));
+                    for (const Nanoseconds edge : h.edges)
+                      c.edges.push_back(static_cast<double>(std::max<Nanoseconds>(1, edge)));
                     ChartSeries s;
                     s.colour = theme().of(trace->ops()[op].shown);
                     for (const std::int64_t n : h.counts) s.y.push_back(static_cast<double>(n));

@@ -7,11 +7,13 @@
 #include "gui/views/table_view.hpp"
 
 namespace stepcast::gui {
-/// A dock's content: a column of widgets over the shared workspace, brought up to date only while it is visible.
+/// A dock's content: a column of widgets over the shared workspace, brought up to date only while
+/// it is visible.
 class Panel : public QWidget {
   Q_OBJECT
  public:
-  Panel(Workspace& workspace, QWidget* parent) : QWidget(parent), workspace_(workspace), column_(new QVBoxLayout(this)) {
+  Panel(Workspace& workspace, QWidget* parent)
+      : QWidget(parent), workspace_(workspace), column_(new QVBoxLayout(this)) {
     column_->setContentsMargins(4, 4, 4, 4);
     column_->setSpacing(4);
   }

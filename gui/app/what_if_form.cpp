@@ -14,7 +14,8 @@ enum Column { kName, kBase, kChange, kUnit, kSource };
 constexpr int kPointerRole = Qt::UserRole, kChoicesRole = Qt::UserRole + 1;
 }  // namespace
 
-QWidget* FieldDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+QWidget* FieldDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem& option,
+                                     const QModelIndex& index) const {
   if (index.column() != kChange) return nullptr;
   const QStringList choices = index.siblingAtColumn(0).data(kChoicesRole).toStringList();
   if (choices.isEmpty()) return QStyledItemDelegate::createEditor(parent, option, index);
@@ -24,15 +25,21 @@ QWidget* FieldDelegate::createEditor(QWidget* parent, const QStyleOptionViewItem
   return box;
 }
 void FieldDelegate::setEditorData(QWidget* editor, const QModelIndex& index) const {
-  if (auto* box = qobject_cast<QComboBox*>(editor)) box->setCurrentText(index.data().toString());
-  else QStyledItemDelegate::setEditorData(editor, index);
+  if (auto* box = qobject_cast<QComboBox*>(editor))
+    box->setCurrentText(index.data().toString());
+  else
+    QStyledItemDelegate::setEditorData(editor, index);
 }
-void FieldDelegate::setModelData(QWidget* editor, QAbstractItemModel* model, const QModelIndex& index) const {
-  if (auto* box = qobject_cast<QComboBox*>(editor)) model->setData(index, box->currentText());
-  else QStyledItemDelegate::setModelData(editor, model, index);
+void FieldDelegate::setModelData(QWidget* editor, QAbstractItemModel* model,
+                                 const QModelIndex& index) const {
+  if (auto* box = qobject_cast<QComboBox*>(editor))
+    model->setData(index, box->currentText());
+  else
+    QStyledItemDelegate::setModelData(editor, model, index);
 }
 
-WhatIfForm::WhatIfForm(ScenarioDocument& scenario, QWidget* parent) : QWidget(parent), scenario_(scenario) {
+WhatIfForm::WhatIfForm(ScenarioDocument& scenario, QWidget* parent)
+    : QWidget(parent), scenario_(scenario) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   find_ = new QLineEdit(this);
@@ -43,7 +50,8 @@ WhatIfForm::WhatIfForm(ScenarioDocument& scenario, QWidget* parent) : QWidget(pa
   tree_->setColumnCount(5);
   tree_->setHeaderLabels({"parameter", "base", "change", "unit", "base from"});
   tree_->setItemDelegate(new FieldDelegate(tree_));
-  tree_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed | QAbstractItemView::SelectedClicked | QAbstractItemView::AnyKeyPressed);
+  tree_->setEditTriggers(QAbstractItemView::DoubleClicked | QAbstractItemView::EditKeyPressed |
+                         QAbstractItemView::SelectedClicked | QAbstractItemView::AnyKeyPressed);
   tree_->setAlternatingRowColors(true);
   tree_->setUniformRowHeights(true);
   column->addWidget(tree_, 1);
@@ -66,7 +74,9 @@ WhatIfForm::WhatIfForm(ScenarioDocument& scenario, QWidget* parent) : QWidget(pa
       QTreeWidgetItem* group = tree_->topLevelItem(g);
       int shown = 0;
       for (int i = 0; i < group->childCount(); ++i) {
-        const bool is_hit = text.isEmpty() || group->child(i)->text(kName).contains(text, Qt::CaseInsensitive) || group->child(i)->data(0, kPointerRole).toString().contains(text, Qt::CaseInsensitive);
+        const bool is_hit =
+            text.isEmpty() || group->child(i)->text(kName).contains(text, Qt::CaseInsensitive) ||
+            group->child(i)->data(0, kPointerRole).toString().contains(text, Qt::CaseInsensitive);
         group->child(i)->setHidden(!is_hit);
         shown += is_hit;
       }

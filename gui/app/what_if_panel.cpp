@@ -14,13 +14,22 @@
 
 namespace stepcast::gui {
 namespace {
-struct SweepPreset { const char* label; const char* one; const char* two; };
-constexpr SweepPreset kSweeps[]{{"Scaling over nodes", "/cluster/nodes=1..64*2", ""},
-                                {"One straggler", "/stragglers=[],[{\"ranks\":\"1\",\"compute_slowdown\":1.1}],[{\"ranks\":\"1\",\"compute_slowdown\":1.2}],[{\"ranks\":\"1\",\"compute_slowdown\":1.5}]", ""},
-                                {"Gradient compression", "/compression/scheme=none,fp16,int8,onebit,topk,powersgd", ""},
-                                {"Bucket size over nodes", "/strategy/bucket_MiB=5..160*2", "/cluster/nodes=2,8"},
-                                {"NIC rate", "/cluster/nic_Gbps=25..800*2", ""},
-                                {"Collective algorithm over nodes", "/cluster/nodes=2..32*2", "/strategy/collective_algorithm=ring,tree,auto"}};
+struct SweepPreset {
+  const char* label;
+  const char* one;
+  const char* two;
+};
+constexpr SweepPreset kSweeps[]{
+    {"Scaling over nodes", "/cluster/nodes=1..64*2", ""},
+    {"One straggler",
+     "/stragglers=[],[{\"ranks\":\"1\",\"compute_slowdown\":1.1}],[{\"ranks\":\"1\",\"compute_"
+     "slowdown\":1.2}],[{\"ranks\":\"1\",\"compute_slowdown\":1.5}]",
+     ""},
+    {"Gradient compression", "/compression/scheme=none,fp16,int8,onebit,topk,powersgd", ""},
+    {"Bucket size over nodes", "/strategy/bucket_MiB=5..160*2", "/cluster/nodes=2,8"},
+    {"NIC rate", "/cluster/nic_Gbps=25..800*2", ""},
+    {"Collective algorithm over nodes", "/cluster/nodes=2..32*2",
+     "/strategy/collective_algorithm=ring,tree,auto"}};
 }  // namespace
 
 WhatIfPanel::WhatIfPanel(MainWindow* window) : QWidget(window), window_(window) {
@@ -48,7 +57,10 @@ WhatIfPanel::WhatIfPanel(MainWindow* window) : QWidget(window), window_(window) 
   column->addWidget(split, 1);
   connect(&scenario_, &ScenarioDocument::changed, this, &WhatIfPanel::update_state);
   connect(&scenario_, &ScenarioDocument::loaded, this, &WhatIfPanel::update_state);
-  connect(&queue_, &SimulationQueue::changed, this, [this] { rebuild_results(); update_state(); });
+  connect(&queue_, &SimulationQueue::changed, this, [this] {
+    rebuild_results();
+    update_state();
+  });
   connect(&queue_, &SimulationQueue::finished, this, [this](int id) {
     const SimulationRun* run = queue_.find(id);
     if (run == nullptr) return;
@@ -63,13 +75,18 @@ WhatIfPanel::WhatIfPanel(MainWindow* window) : QWidget(window), window_(window) 
     }
   });
   connect(results_, &TableView::row_chosen, this, [this](qulonglong id) {
-    if (const SimulationRun* run = queue_.find(static_cast<int>(id))) log_->setPlainText(queue_.command_of(*run) + "\nfolder " + run->folder + (run->version.isEmpty() ? "" : "\nstepcast " + run->version) + "\n\n" + run->message);
+    if (const SimulationRun* run = queue_.find(static_cast<int>(id)))
+      log_->setPlainText(queue_.command_of(*run) + "\nfolder " + run->folder +
+                         (run->version.isEmpty() ? "" : "\nstepcast " + run->version) + "\n\n" +
+                         run->message);
     update_state();
   });
   connect(results_, &TableView::row_activated, this, [this](qulonglong id) {
     const SimulationRun* run = queue_.find(static_cast<int>(id));
-    if (run != nullptr && run->is_sweep) show_sweep(run->id);
-    else open_result(static_cast<int>(id), 1);
+    if (run != nullptr && run->is_sweep)
+      show_sweep(run->id);
+    else
+      open_result(static_cast<int>(id), 1);
   });
   rebuild_results();
   update_state();
@@ -82,11 +99,13 @@ void WhatIfPanel::build_head(QVBoxLayout& column) {
   scenario_box_->setInsertPolicy(QComboBox::NoInsert);
   scenario_box_->setMinimumWidth(240);
   scenario_box_->addItem("");
-  for (const std::string& job : preset_names("jobs")) scenario_box_->addItem(QString::fromStdString(job));
+  for (const std::string& job : preset_names("jobs"))
+    scenario_box_->addItem(QString::fromStdString(job));
   scenario_box_->lineEdit()->setPlaceholderText("a job, or a scenario file");
   auto* browse = new QPushButton("File...", this);
   run_ = new QPushButton("Run", this);
-  run_->setToolTip("Simulate the unchanged scenario once as the base, then the changed one (Ctrl+Return)");
+  run_->setToolTip(
+      "Simulate the unchanged scenario once as the base, then the changed one (Ctrl+Return)");
   stop_ = new QPushButton("Stop", this);
   open_b_ = new QPushButton("Open as B", this);
   open_b_->setToolTip("Compare the timeline of the chosen result with A");
@@ -95,14 +114,20 @@ void WhatIfPanel::build_head(QVBoxLayout& column) {
   progress_ = new QProgressBar(this);
   progress_->setMaximumWidth(160);
   state_ = new QLabel(this);
-  for (QWidget* w : std::initializer_list<QWidget*>{new QLabel("scenario", this), scenario_box_, browse, run_, stop_, clear, open_b_, open_a_, progress_}) line->addWidget(w);
+  for (QWidget* w :
+       std::initializer_list<QWidget*>{new QLabel("scenario", this), scenario_box_, browse, run_,
+                                       stop_, clear, open_b_, open_a_, progress_})
+    line->addWidget(w);
   line->addWidget(state_, 1);
   column.addLayout(line);
   description_ = new QLabel(this);
   description_->setWordWrap(true);
   column.addWidget(description_);
-  connect(scenario_box_, &QComboBox::textActivated, this, [this](const QString& text) { if (!text.isEmpty()) load(text); });
-  connect(scenario_box_->lineEdit(), &QLineEdit::returnPressed, this, [this] { load(scenario_box_->currentText()); });
+  connect(scenario_box_, &QComboBox::textActivated, this, [this](const QString& text) {
+    if (!text.isEmpty()) load(text);
+  });
+  connect(scenario_box_->lineEdit(), &QLineEdit::returnPressed, this,
+          [this] { load(scenario_box_->currentText()); });
   connect(browse, &QPushButton::clicked, this, [this] {
     const QStringList paths = window_->chooser().open_files("Open scenario");
     if (!paths.isEmpty()) load(paths.front());
@@ -110,8 +135,10 @@ void WhatIfPanel::build_head(QVBoxLayout& column) {
   connect(run_, &QPushButton::clicked, this, &WhatIfPanel::run);
   connect(stop_, &QPushButton::clicked, this, &WhatIfPanel::stop);
   connect(clear, &QPushButton::clicked, &scenario_, &ScenarioDocument::clear_changes);
-  connect(open_b_, &QPushButton::clicked, this, [this] { open_result(results_->currentIndex().data(TableModel::kIdRole).toInt(), 1); });
-  connect(open_a_, &QPushButton::clicked, this, [this] { open_result(results_->currentIndex().data(TableModel::kIdRole).toInt(), 0); });
+  connect(open_b_, &QPushButton::clicked, this,
+          [this] { open_result(results_->currentIndex().data(TableModel::kIdRole).toInt(), 1); });
+  connect(open_a_, &QPushButton::clicked, this,
+          [this] { open_result(results_->currentIndex().data(TableModel::kIdRole).toInt(), 0); });
 }
 
 QWidget* WhatIfPanel::build_sweep_page() {
@@ -145,7 +172,8 @@ QWidget* WhatIfPanel::build_sweep_page() {
   column->addLayout(second);
   chart_ = new ChartView(page);
   ChartData empty;
-  empty.empty_text = "Choose what to vary and press Sweep:\nvalues are a,b,c or low..high or low..high*factor";
+  empty.empty_text =
+      "Choose what to vary and press Sweep:\nvalues are a,b,c or low..high or low..high*factor";
   chart_->set_chart(empty);
   column->addWidget(chart_, 1);
   connect(sweep_preset_, &QComboBox::activated, this, [this](int index) {
@@ -159,27 +187,36 @@ QWidget* WhatIfPanel::build_sweep_page() {
       if (!axis->text().trimmed().isEmpty()) axes << axis->text().trimmed();
     run_sweep(axes);
   });
-  for (QComboBox* box : {figure_box_, chart_kind_}) connect(box, &QComboBox::activated, this, [this] {
-    if (const SimulationRun* run = queue_.find(shown_sweep_)) chart_->set_chart(sweep_chart(run->folder + "/sweep.csv", figure_box_->currentText(), chart_kind_->currentIndex() == 1));
-  });
+  for (QComboBox* box : {figure_box_, chart_kind_})
+    connect(box, &QComboBox::activated, this, [this] {
+      if (const SimulationRun* run = queue_.find(shown_sweep_))
+        chart_->set_chart(sweep_chart(run->folder + "/sweep.csv", figure_box_->currentText(),
+                                      chart_kind_->currentIndex() == 1));
+    });
   return page;
 }
 
 QString WhatIfPanel::load(const QString& scenario) {
   const QString problem = scenario_.load(scenario);
-  if (problem.isEmpty()) scenario_box_->setCurrentText(scenario);
-  else state_->setText("<span style='color:" + theme().error.name() + "'>" + problem.toHtmlEscaped() + "</span>");
+  if (problem.isEmpty())
+    scenario_box_->setCurrentText(scenario);
+  else
+    state_->setText("<span style='color:" + theme().error.name() + "'>" + problem.toHtmlEscaped() +
+                    "</span>");
   return problem;
 }
 
 int WhatIfPanel::base_id() const {
   for (const SimulationRun& run : queue_.runs())
-    if (!run.is_sweep && run.scenario == scenario_.scenario() && run.settings.isEmpty() && run.state != RunState::failed && run.state != RunState::stopped) return run.id;
+    if (!run.is_sweep && run.scenario == scenario_.scenario() && run.settings.isEmpty() &&
+        run.state != RunState::failed && run.state != RunState::stopped)
+      return run.id;
   return 0;
 }
 QString WhatIfPanel::change_label() const {
   QStringList parts;
-  for (const auto& [pointer, text] : scenario_.changes()) parts << pointer.section('/', -1) + " " + text.left(40);
+  for (const auto& [pointer, text] : scenario_.changes())
+    parts << pointer.section('/', -1) + " " + text.left(40);
   return parts.isEmpty() ? "unchanged" : parts.join(", ");
 }
 
@@ -202,7 +239,8 @@ void WhatIfPanel::run() {
 }
 int WhatIfPanel::run_sweep(const QStringList& axes) {
   if (scenario_.scenario().isEmpty() || axes.isEmpty()) {
-    state_->setText(axes.isEmpty() ? "Say what to vary, for instance /cluster/nodes=1,2,4" : "Choose a scenario first");
+    state_->setText(axes.isEmpty() ? "Say what to vary, for instance /cluster/nodes=1,2,4"
+                                   : "Choose a scenario first");
     return 0;
   }
   SimulationRun run;
@@ -237,7 +275,9 @@ void WhatIfPanel::rebuild_results() {
   results_->show_table(results_table(queue_.runs(), base_id()));
   if (const int row = results_->table_model().row_of(chosen); row >= 0) results_->selectRow(row);
   bars_->set_chart(breakdown_chart(queue_.runs()));
-  if (const SimulationRun* run = queue_.find(shown_sweep_); run != nullptr && run->state == RunState::running) show_sweep(shown_sweep_);
+  if (const SimulationRun* run = queue_.find(shown_sweep_);
+      run != nullptr && run->state == RunState::running)
+    show_sweep(shown_sweep_);
 }
 
 void WhatIfPanel::update_state() {
@@ -249,8 +289,10 @@ void WhatIfPanel::update_state() {
   }
   stop_->setEnabled(running != nullptr || queued > 0);
   run_->setEnabled(!scenario_.scenario().isEmpty());
-  const SimulationRun* chosen = queue_.find(results_->currentIndex().data(TableModel::kIdRole).toInt());
-  const bool can_open = chosen != nullptr && !chosen->is_sweep && chosen->state == RunState::done && QFileInfo::exists(chosen->folder + "/trace.json.gz");
+  const SimulationRun* chosen =
+      queue_.find(results_->currentIndex().data(TableModel::kIdRole).toInt());
+  const bool can_open = chosen != nullptr && !chosen->is_sweep && chosen->state == RunState::done &&
+                        QFileInfo::exists(chosen->folder + "/trace.json.gz");
   open_a_->setEnabled(can_open);
   open_b_->setEnabled(can_open);
   description_->setText(scenario_.description());
@@ -260,7 +302,9 @@ void WhatIfPanel::update_state() {
     progress_->setRange(0, running->progress < 0 ? 0 : 1000);
     progress_->setValue(static_cast<int>(running->progress * 1000));
     QString text = QString("run %1: %2").arg(running->id).arg(time_text(running->seconds * 1e9));
-    if (running->progress > 0.02 && running->progress < 1) text += ", about " + time_text(running->seconds * (1 / running->progress - 1) * 1e9) + " left";
+    if (running->progress > 0.02 && running->progress < 1)
+      text +=
+          ", about " + time_text(running->seconds * (1 / running->progress - 1) * 1e9) + " left";
     if (queued > 0) text += QString(", %1 waiting").arg(queued);
     state_->setText(text);
   } else {
@@ -277,23 +321,47 @@ void WhatIfPanel::refresh_colours() {
 
 QStringList WhatIfPanel::session_texts() const {
   QStringList texts;
-  const auto strings = [](const QStringList& list) { Json out = Json::array(); for (const QString& s : list) out.push_back(s.toStdString()); return out; };
-  if (!scenario_.scenario().isEmpty()) texts << QString::fromStdString(Json{{"edit", scenario_.scenario().toStdString()}, {"settings", strings(scenario_.settings())}}.dump());
+  const auto strings = [](const QStringList& list) {
+    Json out = Json::array();
+    for (const QString& s : list) out.push_back(s.toStdString());
+    return out;
+  };
+  if (!scenario_.scenario().isEmpty())
+    texts << QString::fromStdString(Json{
+        {"edit", scenario_.scenario().toStdString()},
+        {"settings",
+         strings(scenario_.settings())}}.dump());
   for (const SimulationRun& run : queue_.runs())
     if (run.state == RunState::done)
-      texts << QString::fromStdString(Json{{"run", run.scenario.toStdString()}, {"label", run.label.toStdString()}, {"folder", run.folder.toStdString()}, {"settings", strings(run.settings)}, {"vary", strings(run.vary)}, {"seconds", run.seconds}}.dump());
+      texts << QString::fromStdString(Json{
+          {"run", run.scenario.toStdString()},
+          {"label", run.label.toStdString()},
+          {"folder", run.folder.toStdString()},
+          {"settings", strings(run.settings)},
+          {"vary", strings(run.vary)},
+          {"seconds", run.seconds}}.dump());
   return texts;
 }
 
 void WhatIfPanel::restore_texts(const QStringList& texts) {
-  const auto strings = [](const Json& list) { QStringList out; if (list.is_array()) for (const Json& s : list) if (s.is_string()) out << QString::fromStdString(s.get<std::string>()); return out; };
-  const auto text = [](const Json& j, const char* key) { return j.contains(key) && j[key].is_string() ? QString::fromStdString(j[key].get<std::string>()) : QString(); };
+  const auto strings = [](const Json& list) {
+    QStringList out;
+    if (list.is_array())
+      for (const Json& s : list)
+        if (s.is_string()) out << QString::fromStdString(s.get<std::string>());
+    return out;
+  };
+  const auto text = [](const Json& j, const char* key) {
+    return j.contains(key) && j[key].is_string() ? QString::fromStdString(j[key].get<std::string>())
+                                                 : QString();
+  };
   for (const QString& entry : texts) {
     const Json j = Json::parse(entry.toStdString(), nullptr, false);
     if (!j.is_object()) continue;
     if (j.contains("edit")) {
       if (!load(text(j, "edit")).isEmpty()) continue;
-      for (const QString& setting : strings(j.value("settings", Json::array()))) scenario_.set_change(setting.section('=', 0, 0), setting.section('=', 1));
+      for (const QString& setting : strings(j.value("settings", Json::array())))
+        scenario_.set_change(setting.section('=', 0, 0), setting.section('=', 1));
     } else if (j.contains("run")) {
       SimulationRun run;
       run.scenario = text(j, "run");
@@ -302,7 +370,8 @@ void WhatIfPanel::restore_texts(const QStringList& texts) {
       run.settings = strings(j.value("settings", Json::array()));
       run.vary = strings(j.value("vary", Json::array()));
       run.is_sweep = !run.vary.isEmpty();
-      run.seconds = j.contains("seconds") && j["seconds"].is_number() ? j["seconds"].get<double>() : 0;
+      run.seconds =
+          j.contains("seconds") && j["seconds"].is_number() ? j["seconds"].get<double>() : 0;
       queue_.add_finished(std::move(run));
     }
   }

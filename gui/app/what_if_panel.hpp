@@ -6,8 +6,8 @@
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QVBoxLayout>
 #include <QTabWidget>
+#include <QVBoxLayout>
 #include <QWidget>
 
 #include "gui/app/what_if_form.hpp"
@@ -18,7 +18,8 @@
 namespace stepcast::gui {
 class MainWindow;
 
-/// What if: change a scenario, simulate it in the background, compare the figures, open the timeline as B.
+/// What if: change a scenario, simulate it in the background, compare the figures, open the
+/// timeline as B.
 class WhatIfPanel : public QWidget {
   Q_OBJECT
  public:

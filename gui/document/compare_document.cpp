@@ -1,7 +1,8 @@
 #include "gui/document/compare_document.hpp"
 
 namespace stepcast::gui {
-CompareDocument::CompareDocument(Workspace& workspace) : QObject(&workspace), workspace_(workspace) {
+CompareDocument::CompareDocument(Workspace& workspace)
+    : QObject(&workspace), workspace_(workspace) {
   for (TraceDocument* document : {&workspace.a, &workspace.b}) {
     connect(document, &TraceDocument::trace_changed, this, [this] {
       working_.stop();
@@ -28,12 +29,16 @@ void CompareDocument::restart() {
   working_.start(
       [a, b, threshold = threshold_](std::stop_token stop) {
         Facts f;
-        auto match = std::make_shared<trace::Match>(trace::match_traces(*a.trace, *a.steps, *b.trace, *b.steps, {}, stop));
-        f.by_name = trace::delta_table(*a.trace, *a.steps, *b.trace, *b.steps, trace::DeltaBy::name, threshold);
-        f.by_category = trace::delta_table(*a.trace, *a.steps, *b.trace, *b.steps, trace::DeltaBy::category, threshold);
+        auto match = std::make_shared<trace::Match>(
+            trace::match_traces(*a.trace, *a.steps, *b.trace, *b.steps, {}, stop));
+        f.by_name = trace::delta_table(*a.trace, *a.steps, *b.trace, *b.steps, trace::DeltaBy::name,
+                                       threshold);
+        f.by_category = trace::delta_table(*a.trace, *a.steps, *b.trace, *b.steps,
+                                           trace::DeltaBy::category, threshold);
         f.waterfall = trace::waterfall(*a.trace, *a.steps, *b.trace, *b.steps, *match);
         f.accuracy = trace::accuracy(*a.trace, *a.steps, *b.trace, *b.steps, *match);
-        f.deltas = std::make_shared<trace::DeltaMatrix>(trace::step_deltas(*a.steps, *b.steps, *match));
+        f.deltas =
+            std::make_shared<trace::DeltaMatrix>(trace::step_deltas(*a.steps, *b.steps, *match));
         f.match = match;
         f.partner_of_a = {match, &match->partner_of_a};
         f.partner_of_b = {match, &match->partner_of_b};
@@ -49,19 +54,24 @@ void CompareDocument::restart() {
 
 SliceRef CompareDocument::partner_of(SliceRef slice) const {
   const auto& list = slice.side == 0 ? facts_.partner_of_a : facts_.partner_of_b;
-  if (!slice.is_set() || !list || slice.slice >= list->size() || (*list)[slice.slice] == trace::kNoId) return {};
+  if (!slice.is_set() || !list || slice.slice >= list->size() ||
+      (*list)[slice.slice] == trace::kNoId)
+    return {};
   return {1 - slice.side, (*list)[slice.slice]};
 }
 
 void CompareDocument::rebuild_map() {
   const TraceFacts &a = workspace_.a.facts(), &b = workspace_.b.facts();
   if (!facts_.match || !a.steps || !b.steps) return;
-  map_ = std::make_shared<trace::TimeMap>(trace::TimeMap::make(alignment_, *a.trace, *a.steps, *b.trace, *b.steps, *facts_.match, offset_, is_scaled_));
+  map_ = std::make_shared<trace::TimeMap>(trace::TimeMap::make(
+      alignment_, *a.trace, *a.steps, *b.trace, *b.steps, *facts_.match, offset_, is_scaled_));
   emit map_changed();
 }
 void CompareDocument::set_alignment(trace::Alignment alignment) {
-  if (alignment == trace::Alignment::manual && alignment_ != trace::Alignment::manual && map_ && workspace_.a.is_open())
-    offset_ = map_->b_to_a(workspace_.b.trace().begin()) - workspace_.b.trace().begin();  // what was seen stays where it was
+  if (alignment == trace::Alignment::manual && alignment_ != trace::Alignment::manual && map_ &&
+      workspace_.a.is_open())
+    offset_ = map_->b_to_a(workspace_.b.trace().begin()) -
+              workspace_.b.trace().begin();  // what was seen stays where it was
   alignment_ = alignment;
   rebuild_map();
 }

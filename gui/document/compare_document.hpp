@@ -8,7 +8,8 @@
 #include "sim/timeline/match/match.hpp"
 
 namespace stepcast::gui {
-/// What two opened traces have in common and where they differ; derived on a worker when both are ready.
+/// What two opened traces have in common and where they differ; derived on a worker when both are
+/// ready.
 class CompareDocument : public QObject {
   Q_OBJECT
  public:

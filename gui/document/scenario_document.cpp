@@ -7,7 +7,9 @@
 
 namespace stepcast::gui {
 namespace {
-QString text_of_json(const Json& value) { return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump()); }
+QString text_of_json(const Json& value) {
+  return QString::fromStdString(value.is_string() ? value.get<std::string>() : value.dump());
+}
 
 /// The value at a pointer, or nullptr.
 const Json* at(const Json& document, const std::string& pointer) {
@@ -25,9 +27,15 @@ Json with_includes(const std::string& file, Problems& problems, int depth = 0) {
   }
   // Sixteen levels are more than anybody writes; a circle is reported by the simulator itself.
   if (read->is_object() && read->contains("include") && depth < 16) {
-    const Json list = (*read)["include"].is_array() ? (*read)["include"] : Json::array({(*read)["include"]});
+    const Json list =
+        (*read)["include"].is_array() ? (*read)["include"] : Json::array({(*read)["include"]});
     for (const Json& name : list)
-      if (name.is_string()) merge_json(merged, with_includes((std::filesystem::path(file).parent_path() / name.get<std::string>()).string(), problems, depth + 1));
+      if (name.is_string())
+        merge_json(
+            merged,
+            with_includes(
+                (std::filesystem::path(file).parent_path() / name.get<std::string>()).string(),
+                problems, depth + 1));
   }
   merge_json(merged, *read);
   return merged;
@@ -41,7 +49,8 @@ QString ScenarioDocument::load(const QString& scenario) {
   if (!std::filesystem::exists(file)) file = preset_path("jobs", file);
   if (!std::filesystem::exists(file)) {
     const std::string near = nearest_name(scenario.toStdString(), preset_names("jobs"));
-    return "\"" + scenario + "\" is neither a file nor a bundled job" + (near.empty() ? "" : "; did you mean " + QString::fromStdString(near) + "?");
+    return "\"" + scenario + "\" is neither a file nor a bundled job" +
+           (near.empty() ? "" : "; did you mean " + QString::fromStdString(near) + "?");
   }
   Problems problems;
   const Json merged = with_includes(file, problems);
@@ -53,9 +62,12 @@ QString ScenarioDocument::load(const QString& scenario) {
   preset_names_.clear();
   learned_.clear();
   changes_.clear();
-  for (const auto& [part, kind] : {std::pair{"model", "models"}, {"cluster", "clusters"}, {"strategy", "strategies"}}) {
+  for (const auto& [part, kind] :
+       {std::pair{"model", "models"}, {"cluster", "clusters"}, {"strategy", "strategies"}}) {
     const Json* name = at(merged, std::string("/") + part + "/preset");
-    const std::string preset = name != nullptr && name->is_string() ? name->get<std::string>() : std::string(part) == "strategy" ? "megatron" : "";
+    const std::string preset = name != nullptr && name->is_string() ? name->get<std::string>()
+                               : std::string(part) == "strategy"    ? "megatron"
+                                                                    : "";
     if (preset.empty()) continue;
     const auto read = read_json_file(preset_path(kind, preset));
     if (!read) continue;  // the simulator names the problem when it runs
@@ -75,14 +87,18 @@ ScenarioDocument::Base ScenarioDocument::base(const QString& pointer) const {
     const Json preset = Json::parse(text);
     const QString head = "/" + part + "/";
     if (pointer.startsWith(head))
-      if (const Json* value = at(preset, pointer.mid(head.size() - 1).toStdString())) return {text_of_json(*value), "preset " + preset_names_.at(part)};
+      if (const Json* value = at(preset, pointer.mid(head.size() - 1).toStdString()))
+        return {text_of_json(*value), "preset " + preset_names_.at(part)};
     // A strategy may bring defaults for parallel and training.
     if (part == "strategy")
-      if (const Json* value = at(preset, path)) return {text_of_json(*value), "preset " + preset_names_.at(part)};
+      if (const Json* value = at(preset, path))
+        return {text_of_json(*value), "preset " + preset_names_.at(part)};
   }
-  if (const auto it = learned_.find(pointer); it != learned_.end()) return {it->second, "filled in"};
+  if (const auto it = learned_.find(pointer); it != learned_.end())
+    return {it->second, "filled in"};
   for (const ScenarioField& field : scenario_fields())
-    if (field.pointer == pointer) return {field.fallback, field.fallback.isEmpty() ? "" : "default"};
+    if (field.pointer == pointer)
+      return {field.fallback, field.fallback.isEmpty() ? "" : "default"};
   return {};
 }
 

@@ -11,7 +11,8 @@
 namespace stepcast::gui {
 enum class RunState { queued, running, done, failed, stopped };
 
-/// One simulation or sweep: what was asked, how it ended and the figures it gave. Inputs and version are kept for repeating it.
+/// One simulation or sweep: what was asked, how it ended and the figures it gave. Inputs and
+/// version are kept for repeating it.
 struct SimulationRun {
   int id = 0;
   bool is_sweep = false;
@@ -20,11 +21,11 @@ struct SimulationRun {
   QStringList vary;                 // --vary texts of a sweep
   int detail = 8;                   // workers whose trace shows every op
   RunState state = RunState::queued;
-  QString message;                  // why it failed, as stepcast said it
-  double seconds = 0;               // wall
-  double progress = -1;             // 0..1; below 0: unknown
-  std::map<QString, double> figures;    // step_time_s, tokens_per_s ..., by report key
-  std::map<QString, QString> learned;   // values the simulator filled in, by pointer
+  QString message;                     // why it failed, as stepcast said it
+  double seconds = 0;                  // wall
+  double progress = -1;                // 0..1; below 0: unknown
+  std::map<QString, double> figures;   // step_time_s, tokens_per_s ..., by report key
+  std::map<QString, QString> learned;  // values the simulator filled in, by pointer
   QString version;
 };
 
@@ -34,7 +35,8 @@ class SimulationQueue : public QObject {
  public:
   explicit SimulationQueue(QObject* parent = nullptr);
   ~SimulationQueue() override;
-  /// The simulator: $STEPCAST, else beside the viewer, else the build tree, else the PATH; "" when there is none.
+  /// The simulator: $STEPCAST, else beside the viewer, else the build tree, else the PATH; "" when
+  /// there is none.
   static QString find_program();
   const QString& program() const { return program_; }
   void set_folder(const QString& folder) { folder_ = folder; }

@@ -9,14 +9,17 @@
 
 namespace stepcast::gui {
 namespace {
-int worker_threads() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1); }
+int worker_threads() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - 1);
+}
 }  // namespace
 
 TraceDocument::TraceDocument(QObject* parent) : QObject(parent) {}
 
 QString TraceDocument::title() const {
   if (paths_.isEmpty()) return is_open() ? "trace" : "";
-  if (paths_.size() > 1) return QFileInfo(paths_.front()).fileName() + QString(" and %1 more").arg(paths_.size() - 1);
+  if (paths_.size() > 1)
+    return QFileInfo(paths_.front()).fileName() + QString(" and %1 more").arg(paths_.size() - 1);
   const QFileInfo info(paths_.front());
   // Every simulation writes "trace.json.gz": its folder names it.
   const QString name = info.fileName();
@@ -32,22 +35,31 @@ void TraceDocument::open(const QStringList& paths, const QString& cache_folder) 
   options.threads = worker_threads();
   options.cache_folder = cache_folder.toStdString();
   options.stop = reading_stop_.get_token();
-  // The document outlives its answers: close() and the destructor stop the reading, and queued calls to a dead object are dropped.
+  // The document outlives its answers: close() and the destructor stop the reading, and queued
+  // calls to a dead object are dropped.
   const std::stop_token stop = options.stop;
   const QPointer<TraceDocument> self(this);
   options.on_progress = [self, stop](const trace::OpenProgress& p) {
-    const double share = p.total_bytes > 0 ? static_cast<double>(p.bytes) / static_cast<double>(p.total_bytes) : -1;
+    const double share =
+        p.total_bytes > 0 ? static_cast<double>(p.bytes) / static_cast<double>(p.total_bytes) : -1;
     QString doing = QString::fromStdString(p.doing);
     if (p.events > 0) doing += QString(", %L1 events").arg(p.events);
     if (p.total_files > 1) doing += QString(", file %1 of %2").arg(p.files).arg(p.total_files);
-    QMetaObject::invokeMethod(qApp, [self, stop, share, doing] {
-      if (self && self->is_loading_ && !stop.stop_requested()) emit self->progressed(share, doing);
-    }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        qApp,
+        [self, stop, share, doing] {
+          if (self && self->is_loading_ && !stop.stop_requested())
+            emit self->progressed(share, doing);
+        },
+        Qt::QueuedConnection);
   };
   options.on_partial = [self, stop](trace::TracePtr partial) {
-    QMetaObject::invokeMethod(qApp, [self, stop, partial] {
-      if (self && self->is_loading_ && !stop.stop_requested()) self->show(partial, false);
-    }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        qApp,
+        [self, stop, partial] {
+          if (self && self->is_loading_ && !stop.stop_requested()) self->show(partial, false);
+        },
+        Qt::QueuedConnection);
   };
   std::vector<std::string> files;
   for (const QString& path : paths) files.push_back(path.toStdString());
@@ -92,20 +104,26 @@ void TraceDocument::derive() {
   using Stage = std::function<void(TraceFacts&, std::stop_token)>;
   static const std::vector<Stage> stages{
       [](TraceFacts& f, std::stop_token stop) {
-        f.states = std::make_shared<trace::LodPyramid>(f.trace, trace::state_rows(*f.trace), stop, worker_threads());
+        f.states = std::make_shared<trace::LodPyramid>(f.trace, trace::state_rows(*f.trace), stop,
+                                                       worker_threads());
         f.steps = std::make_shared<trace::Steps>(trace::find_steps(*f.trace));
       },
       [](TraceFacts& f, std::stop_token) {
         f.matrix = std::make_shared<trace::StepMatrix>(trace::step_matrix(*f.trace, *f.steps));
-        f.runs = std::make_shared<std::vector<trace::CollectiveRun>>(trace::collective_runs(*f.trace));
+        f.runs =
+            std::make_shared<std::vector<trace::CollectiveRun>>(trace::collective_runs(*f.trace));
       },
       [](TraceFacts& f, std::stop_token stop) {
-        f.ranks = std::make_shared<std::vector<trace::RankStatistics>>(trace::rank_statistics(*f.trace, trace::Area::all(*f.trace), *f.steps, *f.matrix, *f.runs, stop));
-        f.critical = std::make_shared<trace::CriticalPath>(trace::critical_path(*f.trace, *f.runs, f.trace->begin(), f.trace->end(), stop));
+        f.ranks = std::make_shared<std::vector<trace::RankStatistics>>(trace::rank_statistics(
+            *f.trace, trace::Area::all(*f.trace), *f.steps, *f.matrix, *f.runs, stop));
+        f.critical = std::make_shared<trace::CriticalPath>(
+            trace::critical_path(*f.trace, *f.runs, f.trace->begin(), f.trace->end(), stop));
       },
       [](TraceFacts& f, std::stop_token stop) {
-        f.ops = std::make_shared<std::vector<trace::OpStatistics>>(trace::op_statistics(*f.trace, trace::Area::all(*f.trace), nullptr, stop));
-        f.lanes = std::make_shared<trace::LodPyramid>(f.trace, trace::lane_rows(*f.trace), stop, worker_threads());
+        f.ops = std::make_shared<std::vector<trace::OpStatistics>>(
+            trace::op_statistics(*f.trace, trace::Area::all(*f.trace), nullptr, stop));
+        f.lanes = std::make_shared<trace::LodPyramid>(f.trace, trace::lane_rows(*f.trace), stop,
+                                                      worker_threads());
       }};
   struct Next {
     static void run(TraceDocument* self, std::size_t stage) {
@@ -117,10 +135,14 @@ void TraceDocument::derive() {
           [self, stage](TraceFacts facts) {
             self->facts_ = std::move(facts);
             emit self->facts_changed();
-            if (stage + 1 < stages.size()) run(self, stage + 1);
-            else emit self->finished();
+            if (stage + 1 < stages.size())
+              run(self, stage + 1);
+            else
+              emit self->finished();
           },
-          [self](const QString& problem) { emit self->failed("Figures could not be derived: " + problem); });
+          [self](const QString& problem) {
+            emit self->failed("Figures could not be derived: " + problem);
+          });
     }
   };
   if (facts_.trace->slices() == 0) {

@@ -7,7 +7,8 @@
 #include "sim/timeline/read/open_trace.hpp"
 
 namespace stepcast::gui {
-/// One opened trace: loads it on a worker, shows what is already read, then derives the facts one after the other.
+/// One opened trace: loads it on a worker, shows what is already read, then derives the facts one
+/// after the other.
 class TraceDocument : public QObject {
   Q_OBJECT
  public:

@@ -11,7 +11,8 @@
 #include "sim/timeline/store/trace_store.hpp"
 
 namespace stepcast::gui {
-/// Everything derived from one trace, as immutable values that views share. A null pointer: not computed yet.
+/// Everything derived from one trace, as immutable values that views share. A null pointer: not
+/// computed yet.
 struct TraceFacts {
   trace::TracePtr trace;
   std::shared_ptr<const trace::LodPyramid> states;  // one row per rank, in the store's order

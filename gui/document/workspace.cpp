@@ -23,12 +23,15 @@ void Workspace::set_area(trace::Area area) {
   area_ = std::move(area);
   emit area_changed();
 }
-trace::Area Workspace::area_or_all() const { return has_area() || !a.is_open() ? area_ : trace::Area::all(a.trace()); }
+trace::Area Workspace::area_or_all() const {
+  return has_area() || !a.is_open() ? area_ : trace::Area::all(a.trace());
+}
 
 QString Workspace::set_filter(const QString& text) {
   auto parsed = trace::Filter::parse(text.trimmed().toStdString());
   if (const auto* error = std::get_if<trace::FilterError>(&parsed)) {
-    QString problem = QString::fromStdString(error->message) + QString(" at %1").arg(error->position + 1);
+    QString problem =
+        QString::fromStdString(error->message) + QString(" at %1").arg(error->position + 1);
     if (!error->hint.empty()) problem += "; " + QString::fromStdString(error->hint);
     return problem;
   }
@@ -44,10 +47,15 @@ void Workspace::rebind_filter() {
   hits_ = {};
   searching_.stop();
   if (!filter_.is_everything()) {
-    if (a.is_open()) filter_a_ = std::make_shared<trace::BoundFilter>(filter_, a.facts().trace, a.facts().steps.get());
-    if (b.is_open()) filter_b_ = std::make_shared<trace::BoundFilter>(filter_, b.facts().trace, b.facts().steps.get());
+    if (a.is_open())
+      filter_a_ =
+          std::make_shared<trace::BoundFilter>(filter_, a.facts().trace, a.facts().steps.get());
+    if (b.is_open())
+      filter_b_ =
+          std::make_shared<trace::BoundFilter>(filter_, b.facts().trace, b.facts().steps.get());
     if (filter_a_)
-      searching_.start([bound = filter_a_, steps = a.facts().steps](std::stop_token stop) { return bound->find(1'000'000, stop); },
+      searching_.start([bound = filter_a_, steps = a.facts().steps](
+                           std::stop_token stop) { return bound->find(1'000'000, stop); },
                        [this](trace::BoundFilter::Hits hits) {
                          hits_ = std::move(hits);
                          emit hits_changed();

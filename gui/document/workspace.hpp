@@ -38,14 +38,17 @@ class Workspace : public QObject {
   /// Parses and binds; answers the problem (with its place) or "". An empty text clears it.
   QString set_filter(const QString& text);
   const QString& filter_text() const { return filter_text_; }
-  std::shared_ptr<const trace::BoundFilter> filter(int side) const { return side == 0 ? filter_a_ : filter_b_; }
+  std::shared_ptr<const trace::BoundFilter> filter(int side) const {
+    return side == 0 ? filter_a_ : filter_b_;
+  }
   const trace::BoundFilter::Hits& hits() const { return hits_; }
 
   std::vector<trace::SessionBookmark> bookmarks;
   std::vector<trace::SessionNote> notes;
   void notes_changed() { emit notes_edited(); }
 
-  /// "rank 3/compute": how a session names a track, and the track of a name (kNoId when this trace has none).
+  /// "rank 3/compute": how a session names a track, and the track of a name (kNoId when this trace
+  /// has none).
   static std::string track_path(const trace::TraceStore& store, trace::TrackId track);
   static trace::TrackId track_of_path(const trace::TraceStore& store, const std::string& path);
 

@@ -5,7 +5,10 @@
 
 namespace stepcast::gui {
 namespace {
-struct Unit { double size; const char* text; };
+struct Unit {
+  double size;
+  const char* text;
+};
 
 /// Four significant digits: 1.234, 12.34, 123.4, 1234.
 QString digits(double value) {
@@ -25,14 +28,16 @@ QString scaled(double value, const std::array<Unit, N>& units) {
 }
 QString grouped(std::int64_t value) {
   QString text = QString::number(value < 0 ? -value : value);
-  for (qsizetype i = text.size() - 3; i > 0; i -= 3) text.insert(i, QChar(0x202F));  // narrow no-break space
+  for (qsizetype i = text.size() - 3; i > 0; i -= 3)
+    text.insert(i, QChar(0x202F));  // narrow no-break space
   return value < 0 ? "-" + text : text;
 }
 }  // namespace
 
 QString time_text(double ns) {
   if (ns == 0) return "0 ns";
-  constexpr std::array<Unit, 5> units{{{3.6e12, "h"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+  constexpr std::array<Unit, 5> units{
+      {{3.6e12, "h"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
   QString text = scaled(ns, units);
   if (std::abs(ns) < 1000 && ns == std::floor(ns)) text = QString::number(ns, 'f', 0) + " ns";
   return text.replace("us", QString(QChar(0x00B5)) + "s");
@@ -40,10 +45,13 @@ QString time_text(double ns) {
 QString signed_time_text(double ns) { return (ns > 0 ? "+" : "") + time_text(ns); }
 QString exact_time_text(Nanoseconds ns) { return grouped(ns) + " ns"; }
 QString bytes_text(double bytes) {
-  constexpr std::array<Unit, 5> units{{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}}};
+  constexpr std::array<Unit, 5> units{
+      {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}}};
   return bytes == 0 ? "0 B" : scaled(bytes, units);
 }
-QString rate_text(double bytes_per_s) { return bytes_per_s > 0 ? bytes_text(bytes_per_s) + "/s" : "-"; }
+QString rate_text(double bytes_per_s) {
+  return bytes_per_s > 0 ? bytes_text(bytes_per_s) + "/s" : "-";
+}
 QString count_text(std::int64_t count) { return grouped(count); }
 QString percent_text(double share, int decimals) {
   return std::isfinite(share) ? QString::number(share * 100, 'f', decimals) + " %" : QString("-");

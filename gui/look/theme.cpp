@@ -9,20 +9,31 @@
 namespace stepcast::gui {
 namespace {
 using Colours = std::array<const char*, kSliceCategories>;
-// In the order of SliceCategory: compute, optimizer, compression, exposed tp pp dp ep cp, overlapped, bubble, straggler wait, data,
-// checkpoint, failure, launch gap, other. Work is blue, exposed communication a family of reds, waiting violet and grey.
-constexpr Colours kDark{"#3D7EC9", "#4FB3D9", "#3FA7A0", "#D64550", "#E8793A", "#E0507F", "#C94FB8", "#B5533C",
-                        "#E9A03B", "#8A8F98", "#9B5DE5", "#6BBF59", "#2A9D8F", "#FF3DA5", "#A08A5B", "#64748B"};
-constexpr Colours kLight{"#2F6DB5", "#2E93BA", "#23857E", "#C22F3C", "#CF5F1F", "#C43468", "#A93A98", "#94402B",
-                         "#C98314", "#777C86", "#7B3FC9", "#4C9C3C", "#1D7F73", "#D81B80", "#83703F", "#8C98A8"};
-// After Okabe and Ito, "Color Universal Design" (2008): told apart under the common colour-vision deficiencies.
-constexpr Colours kColourBlind{"#0072B2", "#56B4E9", "#5AA9A0", "#D55E00", "#E07A2A", "#B34700", "#F0A860", "#8C3A00",
-                               "#E69F00", "#999999", "#CC79A7", "#009E73", "#006B4F", "#F0E442", "#7A6A58", "#5F6B7A"};
+// In the order of SliceCategory: compute, optimizer, compression, exposed tp pp dp ep cp,
+// overlapped, bubble, straggler wait, data, checkpoint, failure, launch gap, other. Work is blue,
+// exposed communication a family of reds, waiting violet and grey.
+constexpr Colours kDark{"#3D7EC9", "#4FB3D9", "#3FA7A0", "#D64550", "#E8793A", "#E0507F",
+                        "#C94FB8", "#B5533C", "#E9A03B", "#8A8F98", "#9B5DE5", "#6BBF59",
+                        "#2A9D8F", "#FF3DA5", "#A08A5B", "#64748B"};
+constexpr Colours kLight{"#2F6DB5", "#2E93BA", "#23857E", "#C22F3C", "#CF5F1F", "#C43468",
+                         "#A93A98", "#94402B", "#C98314", "#777C86", "#7B3FC9", "#4C9C3C",
+                         "#1D7F73", "#D81B80", "#83703F", "#8C98A8"};
+// After Okabe and Ito, "Color Universal Design" (2008): told apart under the common colour-vision
+// deficiencies.
+constexpr Colours kColourBlind{"#0072B2", "#56B4E9", "#5AA9A0", "#D55E00", "#E07A2A", "#B34700",
+                               "#F0A860", "#8C3A00", "#E69F00", "#999999", "#CC79A7", "#009E73",
+                               "#006B4F", "#F0E442", "#7A6A58", "#5F6B7A"};
 
 constexpr Qt::BrushStyle kSolid = Qt::SolidPattern;
 constexpr std::array<Qt::BrushStyle, kSliceCategories> kPatterns{
-    kSolid, kSolid, kSolid, kSolid, kSolid, kSolid, kSolid, kSolid,
-    kSolid, Qt::Dense6Pattern, Qt::BDiagPattern, Qt::HorPattern, Qt::VerPattern, Qt::DiagCrossPattern, Qt::FDiagPattern, kSolid};
+    kSolid,           kSolid,
+    kSolid,           kSolid,
+    kSolid,           kSolid,
+    kSolid,           kSolid,
+    kSolid,           Qt::Dense6Pattern,
+    Qt::BDiagPattern, Qt::HorPattern,
+    Qt::VerPattern,   Qt::DiagCrossPattern,
+    Qt::FDiagPattern, kSolid};
 
 Theme& current() {
   static Theme value = make_theme(ThemeKind::dark, PaletteKind::standard);
@@ -39,7 +50,9 @@ Theme make_theme(ThemeKind kind, PaletteKind palette) {
   t.kind = kind;
   t.palette_kind = palette;
   const bool is_dark = kind == ThemeKind::dark;
-  const auto pick = [is_dark](const char* dark, const char* light) { return QColor(is_dark ? dark : light); };
+  const auto pick = [is_dark](const char* dark, const char* light) {
+    return QColor(is_dark ? dark : light);
+  };
   t.window = pick("#1E2127", "#F3F4F6");
   t.base = pick("#16181D", "#FFFFFF");
   t.alternate = pick("#1B1E24", "#F7F8FA");
@@ -91,7 +104,8 @@ QPalette Theme::palette() const {
 
 QColor Theme::readable_on(const QColor& background) {
   // Rec. 709 luma; 150 of 255 keeps black text on the lighter half of the category colours.
-  const double luma = 0.2126 * background.red() + 0.7152 * background.green() + 0.0722 * background.blue();
+  const double luma =
+      0.2126 * background.red() + 0.7152 * background.green() + 0.0722 * background.blue();
   return luma > 150 ? QColor("#101214") : QColor("#FFFFFF");
 }
 
@@ -117,52 +131,88 @@ void set_theme(ThemeKind kind, PaletteKind palette) {
   QApplication::setStyle(QStyleFactory::create("Fusion"));
   QApplication::setPalette(current().palette());
   const Theme& t = current();
-  qApp->setStyleSheet(QString("QToolTip { color: %1; background: %2; border: 1px solid %3; padding: 4px; }"
-                              "QHeaderView::section { background: %2; color: %1; border: 0; border-right: 1px solid %3; border-bottom: 1px solid %3; padding: 3px 6px; }"
-                              "QTableView { gridline-color: %4; }")
-                          .arg(t.text.name(), t.row_header.name(), t.border.name(), t.grid.name()));
+  qApp->setStyleSheet(
+      QString("QToolTip { color: %1; background: %2; border: 1px solid %3; padding: 4px; }"
+              "QHeaderView::section { background: %2; color: %1; border: 0; border-right: 1px "
+              "solid %3; border-bottom: 1px solid %3; padding: 3px 6px; }"
+              "QTableView { gridline-color: %4; }")
+          .arg(t.text.name(), t.row_header.name(), t.border.name(), t.grid.name()));
 }
 
 QString category_label(SliceCategory c) {
   switch (c) {
-    case SliceCategory::compute: return "compute";
-    case SliceCategory::optimizer: return "optimizer";
-    case SliceCategory::compression: return "compression";
-    case SliceCategory::exposed_tp: return "exposed TP";
-    case SliceCategory::exposed_pp: return "exposed PP";
-    case SliceCategory::exposed_dp: return "exposed DP";
-    case SliceCategory::exposed_ep: return "exposed EP";
-    case SliceCategory::exposed_cp: return "exposed CP";
-    case SliceCategory::overlapped: return "overlapped";
-    case SliceCategory::bubble: return "bubble";
-    case SliceCategory::straggler_wait: return "straggler wait";
-    case SliceCategory::data: return "data loading";
-    case SliceCategory::checkpoint: return "checkpoint";
-    case SliceCategory::failure: return "failure";
-    case SliceCategory::launch_gap: return "launch gap";
-    case SliceCategory::other: return "other";
+    case SliceCategory::compute:
+      return "compute";
+    case SliceCategory::optimizer:
+      return "optimizer";
+    case SliceCategory::compression:
+      return "compression";
+    case SliceCategory::exposed_tp:
+      return "exposed TP";
+    case SliceCategory::exposed_pp:
+      return "exposed PP";
+    case SliceCategory::exposed_dp:
+      return "exposed DP";
+    case SliceCategory::exposed_ep:
+      return "exposed EP";
+    case SliceCategory::exposed_cp:
+      return "exposed CP";
+    case SliceCategory::overlapped:
+      return "overlapped";
+    case SliceCategory::bubble:
+      return "bubble";
+    case SliceCategory::straggler_wait:
+      return "straggler wait";
+    case SliceCategory::data:
+      return "data loading";
+    case SliceCategory::checkpoint:
+      return "checkpoint";
+    case SliceCategory::failure:
+      return "failure";
+    case SliceCategory::launch_gap:
+      return "launch gap";
+    case SliceCategory::other:
+      return "other";
   }
   return "?";
 }
 
 QString category_definition(SliceCategory c) {
   switch (c) {
-    case SliceCategory::compute: return "A kernel of the model runs.";
-    case SliceCategory::optimizer: return "Parameters are updated.";
-    case SliceCategory::compression: return "Gradients are encoded or decoded.";
-    case SliceCategory::exposed_tp: return "A tensor-parallel collective runs and no compute does.";
-    case SliceCategory::exposed_pp: return "A pipeline message is awaited and no compute runs.";
-    case SliceCategory::exposed_dp: return "Gradients or parameters move between replicas, or a collective whose group nothing tells, and no compute runs.";
-    case SliceCategory::exposed_ep: return "Tokens move between experts and no compute runs.";
-    case SliceCategory::exposed_cp: return "A context-parallel exchange runs and no compute does.";
-    case SliceCategory::overlapped: return "Communication with compute of the same rank over most of it.";
-    case SliceCategory::bubble: return "The pipeline schedule leaves the rank without work and without communication.";
-    case SliceCategory::straggler_wait: return "The part of a collective before its last participant arrives.";
-    case SliceCategory::data: return "The step waits for input samples or copies them.";
-    case SliceCategory::checkpoint: return "State is saved or loaded.";
-    case SliceCategory::failure: return "A failure or the recovery from it; always visible, however short.";
-    case SliceCategory::launch_gap: return "The GPU waits for the host to issue the next kernel.";
-    case SliceCategory::other: return "Host calls, ranges, copies and whatever the trace does not name as one of the others.";
+    case SliceCategory::compute:
+      return "A kernel of the model runs.";
+    case SliceCategory::optimizer:
+      return "Parameters are updated.";
+    case SliceCategory::compression:
+      return "Gradients are encoded or decoded.";
+    case SliceCategory::exposed_tp:
+      return "A tensor-parallel collective runs and no compute does.";
+    case SliceCategory::exposed_pp:
+      return "A pipeline message is awaited and no compute runs.";
+    case SliceCategory::exposed_dp:
+      return "Gradients or parameters move between replicas, or a collective whose group nothing "
+             "tells, and no compute runs.";
+    case SliceCategory::exposed_ep:
+      return "Tokens move between experts and no compute runs.";
+    case SliceCategory::exposed_cp:
+      return "A context-parallel exchange runs and no compute does.";
+    case SliceCategory::overlapped:
+      return "Communication with compute of the same rank over most of it.";
+    case SliceCategory::bubble:
+      return "The pipeline schedule leaves the rank without work and without communication.";
+    case SliceCategory::straggler_wait:
+      return "The part of a collective before its last participant arrives.";
+    case SliceCategory::data:
+      return "The step waits for input samples or copies them.";
+    case SliceCategory::checkpoint:
+      return "State is saved or loaded.";
+    case SliceCategory::failure:
+      return "A failure or the recovery from it; always visible, however short.";
+    case SliceCategory::launch_gap:
+      return "The GPU waits for the host to issue the next kernel.";
+    case SliceCategory::other:
+      return "Host calls, ranges, copies and whatever the trace does not name as one of the "
+             "others.";
   }
   return {};
 }

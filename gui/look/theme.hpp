@@ -10,21 +10,22 @@
 class QPainter;
 
 namespace stepcast::gui {
-using trace::SliceCategory;
 using trace::kSliceCategories;
+using trace::SliceCategory;
 enum class ThemeKind { dark, light };
 enum class PaletteKind { standard, colour_blind };
 
-/// Every colour that is drawn. Categories also carry a pattern, so that colour is never the only sign.
+/// Every colour that is drawn. Categories also carry a pattern, so that colour is never the only
+/// sign.
 struct Theme {
   ThemeKind kind = ThemeKind::dark;
   PaletteKind palette_kind = PaletteKind::standard;
   QColor window, base, alternate, text, dim_text, grid, border, row_header;
-  QColor selection;      // outline of what is selected
-  QColor hit;            // search hits
-  QColor critical;       // critical path
-  QColor a_edge, b_edge; // the two traces of a comparison
-  QColor faster, slower; // b against a
+  QColor selection;       // outline of what is selected
+  QColor hit;             // search hits
+  QColor critical;        // critical path
+  QColor a_edge, b_edge;  // the two traces of a comparison
+  QColor faster, slower;  // b against a
   QColor good, warning, error;
   std::array<QColor, kSliceCategories> category;
   std::array<Qt::BrushStyle, kSliceCategories> pattern;
@@ -33,7 +34,8 @@ struct Theme {
   Qt::BrushStyle pattern_of(SliceCategory c) const { return pattern[static_cast<std::size_t>(c)]; }
   /// Text that reads on a filled `background`.
   static QColor readable_on(const QColor& background);
-  /// 0 (nothing) to 1 (worst): background to yellow to red; colour-blind: background to blue to yellow.
+  /// 0 (nothing) to 1 (worst): background to yellow to red; colour-blind: background to blue to
+  /// yellow.
   QColor heat(double share) const;
   /// -1 (b faster) to 1 (b slower) around the background.
   QColor diverging(double signed_share) const;

@@ -11,7 +11,8 @@ void TableModel::set_table(Table table) {
   column_max_.assign(table_.columns.size(), 0);
   for (const TableRow& row : table_.rows)
     for (std::size_t c = 0; c < std::min(row.cells.size(), column_max_.size()); ++c)
-      if (std::isfinite(row.cells[c].value)) column_max_[c] = std::max(column_max_[c], std::abs(row.cells[c].value));
+      if (std::isfinite(row.cells[c].value))
+        column_max_[c] = std::max(column_max_[c], std::abs(row.cells[c].value));
   if (sort_column_ >= static_cast<int>(table_.columns.size())) sort_column_ = -1;
   rebuild_order();
   endResetModel();
@@ -28,8 +29,10 @@ void TableModel::rebuild_order() {
   order_.clear();
   for (std::size_t r = 0; r < table_.rows.size(); ++r) {
     bool is_kept = filter_.isEmpty();
-    for (std::size_t c = 0; !is_kept && c < table_.rows[r].cells.size() && c < table_.columns.size(); ++c)
-      is_kept = cell_text(table_.rows[r].cells[c], table_.columns[c].kind).contains(filter_, Qt::CaseInsensitive);
+    for (std::size_t c = 0;
+         !is_kept && c < table_.rows[r].cells.size() && c < table_.columns.size(); ++c)
+      is_kept = cell_text(table_.rows[r].cells[c], table_.columns[c].kind)
+                    .contains(filter_, Qt::CaseInsensitive);
     if (is_kept) order_.push_back(r);
   }
   if (sort_column_ < 0) return;
@@ -42,7 +45,9 @@ void TableModel::rebuild_order() {
     if (l != r) return r;  // remarks stand before numbers
     return QString::localeAwareCompare(left.text, right.text) < 0;
   };
-  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return sort_order_ == Qt::AscendingOrder ? less(a, b) : less(b, a); });
+  std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
+    return sort_order_ == Qt::AscendingOrder ? less(a, b) : less(b, a);
+  });
 }
 
 QString TableModel::csv() const {
@@ -57,8 +62,12 @@ int TableModel::row_of(std::uint64_t id) const {
   return -1;
 }
 
-int TableModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(order_.size()); }
-int TableModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(table_.columns.size()); }
+int TableModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(order_.size());
+}
+int TableModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(table_.columns.size());
+}
 
 QVariant TableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
@@ -68,25 +77,42 @@ QVariant TableModel::data(const QModelIndex& index, int role) const {
   const TableColumn& column = table_.columns[c];
   const TableCell& cell = row.cells[c];
   switch (role) {
-    case Qt::DisplayRole: return cell_text(cell, column.kind);
-    case Qt::ToolTipRole: return !row.tip.isEmpty() ? row.tip : cell_text(cell, column.kind);
-    case Qt::TextAlignmentRole: return QVariant(Qt::AlignVCenter | (column.kind == CellKind::text ? Qt::AlignLeft : Qt::AlignRight));
-    case Qt::ForegroundRole: return row.ink.isValid() ? QVariant(row.ink) : QVariant();
-    case Qt::DecorationRole: return c == 0 && row.swatch.isValid() ? QVariant(row.swatch) : QVariant();
-    case kSortRole: return std::isfinite(cell.value) ? QVariant(cell.value) : QVariant(cell.text);
-    case kIdRole: return QVariant::fromValue<qulonglong>(row.id);
-    case kSwatchRole: return row.swatch;
-    case kBarRole: return column.is_bar && column_max_[c] > 0 && std::isfinite(cell.value) ? QVariant(cell.value / column_max_[c]) : QVariant();
-    default: return {};
+    case Qt::DisplayRole:
+      return cell_text(cell, column.kind);
+    case Qt::ToolTipRole:
+      return !row.tip.isEmpty() ? row.tip : cell_text(cell, column.kind);
+    case Qt::TextAlignmentRole:
+      return QVariant(Qt::AlignVCenter |
+                      (column.kind == CellKind::text ? Qt::AlignLeft : Qt::AlignRight));
+    case Qt::ForegroundRole:
+      return row.ink.isValid() ? QVariant(row.ink) : QVariant();
+    case Qt::DecorationRole:
+      return c == 0 && row.swatch.isValid() ? QVariant(row.swatch) : QVariant();
+    case kSortRole:
+      return std::isfinite(cell.value) ? QVariant(cell.value) : QVariant(cell.text);
+    case kIdRole:
+      return QVariant::fromValue<qulonglong>(row.id);
+    case kSwatchRole:
+      return row.swatch;
+    case kBarRole:
+      return column.is_bar && column_max_[c] > 0 && std::isfinite(cell.value)
+                 ? QVariant(cell.value / column_max_[c])
+                 : QVariant();
+    default:
+      return {};
   }
 }
 
 QVariant TableModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || section < 0 || section >= static_cast<int>(table_.columns.size())) return {};
+  if (orientation != Qt::Horizontal || section < 0 ||
+      section >= static_cast<int>(table_.columns.size()))
+    return {};
   const TableColumn& column = table_.columns[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return column.title;
   if (role == Qt::ToolTipRole) return column.tip.isEmpty() ? column.title : column.tip;
-  if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignVCenter | (column.kind == CellKind::text ? Qt::AlignLeft : Qt::AlignRight));
+  if (role == Qt::TextAlignmentRole)
+    return QVariant(Qt::AlignVCenter |
+                    (column.kind == CellKind::text ? Qt::AlignLeft : Qt::AlignRight));
   return {};
 }
 
@@ -95,13 +121,15 @@ void TableModel::sort(int column, Qt::SortOrder order) {
   emit layoutAboutToBeChanged();
   const auto before = persistentIndexList();
   std::vector<std::size_t> rows_before;
-  for (const QModelIndex& i : before) rows_before.push_back(order_[static_cast<std::size_t>(i.row())]);
+  for (const QModelIndex& i : before)
+    rows_before.push_back(order_[static_cast<std::size_t>(i.row())]);
   sort_column_ = column;
   sort_order_ = order;
   rebuild_order();
   QModelIndexList after;
   for (qsizetype i = 0; i < before.size(); ++i) {
-    const auto at = std::find(order_.begin(), order_.end(), rows_before[static_cast<std::size_t>(i)]);
+    const auto at =
+        std::find(order_.begin(), order_.end(), rows_before[static_cast<std::size_t>(i)]);
     after.append(index(static_cast<int>(at - order_.begin()), before[i].column()));
   }
   changePersistentIndexList(before, after);

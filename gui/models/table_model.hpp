@@ -17,14 +17,17 @@ class TableModel : public QAbstractTableModel {
   void set_filter(const QString& text);
   /// The shown rows in their shown order, as CSV.
   QString csv() const;
-  const TableRow& row_at(int row) const { return table_.rows[order_[static_cast<std::size_t>(row)]]; }
+  const TableRow& row_at(int row) const {
+    return table_.rows[order_[static_cast<std::size_t>(row)]];
+  }
   /// The shown row with this id, or -1.
   int row_of(std::uint64_t id) const;
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+  QVariant headerData(int section, Qt::Orientation orientation,
+                      int role = Qt::DisplayRole) const override;
   void sort(int column, Qt::SortOrder order = Qt::AscendingOrder) override;
 
  private:

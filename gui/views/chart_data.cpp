@@ -15,17 +15,20 @@ void take(std::pair<double, double>& range, double value) {
 std::pair<double, double> settled(std::pair<double, double> range, bool from_zero) {
   if (range.first > range.second) return {0, 1};
   if (from_zero) take(range, 0);
-  if (range.first == range.second) range.second = range.first + (range.first == 0 ? 1 : std::abs(range.first) * 0.1);
+  if (range.first == range.second)
+    range.second = range.first + (range.first == 0 ? 1 : std::abs(range.first) * 0.1);
   return range;
 }
 }  // namespace
 
 bool ChartData::is_empty() const {
-  return std::all_of(series.begin(), series.end(), [](const ChartSeries& s) { return s.y.empty(); });
+  return std::all_of(series.begin(), series.end(),
+                     [](const ChartSeries& s) { return s.y.empty(); });
 }
 
 std::pair<double, double> ChartData::y_range() const {
-  std::pair range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  std::pair range{std::numeric_limits<double>::infinity(),
+                  -std::numeric_limits<double>::infinity()};
   if (kind == ChartKind::stacked_bar) {
     for (std::size_t bar = 0; bar < labels.size(); ++bar) {
       double sum = 0;
@@ -49,7 +52,8 @@ std::pair<double, double> ChartData::y_range() const {
 }
 
 std::pair<double, double> ChartData::x_range() const {
-  std::pair range{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+  std::pair range{std::numeric_limits<double>::infinity(),
+                  -std::numeric_limits<double>::infinity()};
   if (kind == ChartKind::histogram) {
     for (const double edge : edges) take(range, edge);
   } else {
@@ -62,11 +66,16 @@ std::pair<double, double> ChartData::x_range() const {
 
 QString axis_text(double value, AxisUnit unit) {
   switch (unit) {
-    case AxisUnit::time_ns: return value == 0 ? "0" : time_text(value);
-    case AxisUnit::percent: return percent_text(value, std::abs(value) < 0.1 && value != 0 ? 1 : 0);
-    case AxisUnit::bytes: return bytes_text(value);
-    case AxisUnit::rate: return value == 0 ? "0" : rate_text(value);
-    case AxisUnit::number: return number_text(value);
+    case AxisUnit::time_ns:
+      return value == 0 ? "0" : time_text(value);
+    case AxisUnit::percent:
+      return percent_text(value, std::abs(value) < 0.1 && value != 0 ? 1 : 0);
+    case AxisUnit::bytes:
+      return bytes_text(value);
+    case AxisUnit::rate:
+      return value == 0 ? "0" : rate_text(value);
+    case AxisUnit::number:
+      return number_text(value);
   }
   return {};
 }
@@ -76,7 +85,8 @@ std::vector<double> axis_ticks(double low, double high, int most, bool is_log, A
   most = std::max(2, most);
   if (is_log) {
     if (low <= 0 || high <= low) return {high};
-    const int first = static_cast<int>(std::floor(std::log10(low))), last = static_cast<int>(std::ceil(std::log10(high)));
+    const int first = static_cast<int>(std::floor(std::log10(low))),
+              last = static_cast<int>(std::ceil(std::log10(high)));
     const int stride = std::max(1, (last - first) / most);
     for (int decade = first; decade <= last; decade += stride)
       for (const double factor : {1.0, 2.0, 5.0}) {
@@ -90,8 +100,12 @@ std::vector<double> axis_ticks(double low, double high, int most, bool is_log, A
   const double power = std::pow(10, std::floor(std::log10(rough)));
   double step = power * 10;
   for (const double factor : {1.0, 2.0, 5.0})
-    if (power * factor >= rough) { step = power * factor; break; }
-  for (double k = std::ceil(low / step - 1e-9); k * step <= high + step * 1e-9; ++k) ticks.push_back(k == 0 ? 0 : k * step);
+    if (power * factor >= rough) {
+      step = power * factor;
+      break;
+    }
+  for (double k = std::ceil(low / step - 1e-9); k * step <= high + step * 1e-9; ++k)
+    ticks.push_back(k == 0 ? 0 : k * step);
   return ticks;
 }
 }  // namespace stepcast::gui

@@ -10,10 +10,12 @@
 
 namespace stepcast::gui {
 namespace {
-constexpr double kBarShare = 0.72;     // of the distance between bars
+constexpr double kBarShare = 0.72;        // of the distance between bars
 constexpr std::size_t kMostPoints = 400;  // points with a dot each; longer lines have none
 
-double bar_step(const ChartData& c, const ChartFrame& f) { return f.plot.width() / static_cast<double>(std::max<std::size_t>(1, c.labels.size())); }
+double bar_step(const ChartData& c, const ChartFrame& f) {
+  return f.plot.width() / static_cast<double>(std::max<std::size_t>(1, c.labels.size()));
+}
 QString waterfall_text(const ChartData& c, double value, bool is_total) {
   return (is_total || value <= 0 ? "" : "+") + axis_text(value, c.y.unit);
 }
@@ -28,14 +30,20 @@ void paint_lines(QPainter& p, const ChartData& chart, const ChartFrame& f) {
       QPainterPath path;
       bool is_open = false;
       for (std::size_t i = 0; i < s.y.size() && i < s.x.size(); ++i) {
-        if (!std::isfinite(s.y[i]) || (f.y_log && s.y[i] <= 0)) { is_open = false; continue; }
+        if (!std::isfinite(s.y[i]) || (f.y_log && s.y[i] <= 0)) {
+          is_open = false;
+          continue;
+        }
         const QPointF point(f.px(s.x[i]), f.py(s.y[i]));
-        if (is_open) path.lineTo(point);
-        else path.moveTo(point);
+        if (is_open)
+          path.lineTo(point);
+        else
+          path.moveTo(point);
         is_open = true;
       }
       p.setBrush(Qt::NoBrush);
-      p.setPen(QPen(s.colour, s.is_reference ? 1.4 : 2.2, s.is_dashed ? Qt::DashLine : Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+      p.setPen(QPen(s.colour, s.is_reference ? 1.4 : 2.2,
+                    s.is_dashed ? Qt::DashLine : Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
       p.drawPath(path);
       if (s.is_reference || s.y.size() > kMostPoints) continue;
       p.setPen(QPen(theme().base, 1));
@@ -72,7 +80,8 @@ void paint_scatter(QPainter& p, const ChartData& chart, const ChartFrame& f) {
     fill.setAlpha(190);
     p.setPen(QPen(theme().base, 0.8));
     p.setBrush(fill);
-    for (std::size_t i = 0; i < s.y.size() && i < s.x.size(); ++i) p.drawEllipse(QPointF(f.px(s.x[i]), f.py(s.y[i])), 4, 4);
+    for (std::size_t i = 0; i < s.y.size() && i < s.x.size(); ++i)
+      p.drawEllipse(QPointF(f.px(s.x[i]), f.py(s.y[i])), 4, 4);
   }
   p.restore();
 }
@@ -80,28 +89,43 @@ void paint_scatter(QPainter& p, const ChartData& chart, const ChartFrame& f) {
 void paint_bars(QPainter& p, const ChartData& chart, const ChartFrame& f) {
   const double step = bar_step(chart, f);
   const bool is_stacked = chart.kind == ChartKind::stacked_bar;
-  const double width = step * kBarShare / (is_stacked ? 1 : static_cast<double>(std::max<std::size_t>(1, chart.series.size())));
+  const double width =
+      step * kBarShare /
+      (is_stacked ? 1 : static_cast<double>(std::max<std::size_t>(1, chart.series.size())));
   const QFontMetricsF metrics(p.font(), p.device());
   for (std::size_t bar = 0; bar < chart.labels.size(); ++bar) {
     double level = 0;
     for (std::size_t i = 0; i < chart.series.size(); ++i) {
       const ChartSeries& s = chart.series[i];
       if (bar >= s.y.size() || !std::isfinite(s.y[bar])) continue;
-      const double left = f.plot.left() + (static_cast<double>(bar) + 0.5) * step - step * kBarShare / 2 + (is_stacked ? 0 : width * static_cast<double>(i));
-      const double from = f.py(is_stacked ? level : 0), to = f.py(is_stacked ? level + s.y[bar] : s.y[bar]);
-      const QColor colour = chart.series.size() == 1 && bar < chart.bar_colours.size() ? chart.bar_colours[bar] : s.colour;
-      p.fillRect(QRectF(left, std::min(from, to), std::max(1.0, width - (is_stacked ? 0 : 1)), std::abs(to - from)), colour);
-      if (is_stacked) { level += s.y[bar]; continue; }
+      const double left = f.plot.left() + (static_cast<double>(bar) + 0.5) * step -
+                          step * kBarShare / 2 + (is_stacked ? 0 : width * static_cast<double>(i));
+      const double from = f.py(is_stacked ? level : 0),
+                   to = f.py(is_stacked ? level + s.y[bar] : s.y[bar]);
+      const QColor colour = chart.series.size() == 1 && bar < chart.bar_colours.size()
+                                ? chart.bar_colours[bar]
+                                : s.colour;
+      p.fillRect(QRectF(left, std::min(from, to), std::max(1.0, width - (is_stacked ? 0 : 1)),
+                        std::abs(to - from)),
+                 colour);
+      if (is_stacked) {
+        level += s.y[bar];
+        continue;
+      }
       const QString text = axis_text(s.y[bar], chart.y.unit);
       if (metrics.horizontalAdvance(text) > width + 6) continue;
       p.setPen(theme().text);
-      p.drawText(QRectF(left - 4, (s.y[bar] < 0 ? to + 1 : to - metrics.height() - 1), width + 8, metrics.height()), Qt::AlignCenter, text);
+      p.drawText(QRectF(left - 4, (s.y[bar] < 0 ? to + 1 : to - metrics.height() - 1), width + 8,
+                        metrics.height()),
+                 Qt::AlignCenter, text);
     }
     if (is_stacked) {
       const QString text = axis_text(level, chart.y.unit);
       if (metrics.horizontalAdvance(text) > step) continue;
       p.setPen(theme().text);
-      p.drawText(QRectF(f.plot.left() + static_cast<double>(bar) * step, f.py(level) - metrics.height() - 1, step, metrics.height()), Qt::AlignCenter, text);
+      p.drawText(QRectF(f.plot.left() + static_cast<double>(bar) * step,
+                        f.py(level) - metrics.height() - 1, step, metrics.height()),
+                 Qt::AlignCenter, text);
     }
   }
 }
@@ -117,9 +141,12 @@ void paint_waterfall(QPainter& p, const ChartData& chart, const ChartFrame& f) {
     const double from = is_total ? std::max(0.0, f.y_low) : level;
     const double to = is_total ? y[bar] : level + y[bar];
     QColor colour = y[bar] < 0 ? theme().faster : theme().slower;
-    if (bar < chart.bar_colours.size() && chart.bar_colours[bar].isValid()) colour = chart.bar_colours[bar];
-    const double left = f.plot.left() + (static_cast<double>(bar) + 0.5) * step - step * kBarShare / 2;
-    const double top = std::min(f.py(from), f.py(to)), height = std::max(1.5, std::abs(f.py(from) - f.py(to)));
+    if (bar < chart.bar_colours.size() && chart.bar_colours[bar].isValid())
+      colour = chart.bar_colours[bar];
+    const double left =
+        f.plot.left() + (static_cast<double>(bar) + 0.5) * step - step * kBarShare / 2;
+    const double top = std::min(f.py(from), f.py(to)),
+                 height = std::max(1.5, std::abs(f.py(from) - f.py(to)));
     p.fillRect(QRectF(left, top, step * kBarShare, height), colour);
     level = to;
     if (bar + 1 < y.size()) {
@@ -129,7 +156,9 @@ void paint_waterfall(QPainter& p, const ChartData& chart, const ChartFrame& f) {
     const QString text = waterfall_text(chart, y[bar], is_total);
     if (metrics.horizontalAdvance(text) > step + 4) continue;
     p.setPen(theme().text);
-    p.drawText(QRectF(left - (step - step * kBarShare), top - metrics.height() - 2, step * kBarShare + 2 * (step - step * kBarShare), metrics.height()), Qt::AlignCenter, text);
+    p.drawText(QRectF(left - (step - step * kBarShare), top - metrics.height() - 2,
+                      step * kBarShare + 2 * (step - step * kBarShare), metrics.height()),
+               Qt::AlignCenter, text);
   }
 }
 
@@ -140,13 +169,17 @@ void paint_histogram(QPainter& p, const ChartData& chart, const ChartFrame& f) {
     for (std::size_t i = 0; i < s.y.size() && i + 1 < chart.edges.size(); ++i) {
       if (s.y[i] <= 0) continue;
       const double left = f.px(chart.edges[i]), right = f.px(chart.edges[i + 1]);
-      p.fillRect(QRectF(left + 0.5, f.py(s.y[i]), std::max(1.0, right - left - 1), f.plot.bottom() - f.py(s.y[i])), fill);
+      p.fillRect(QRectF(left + 0.5, f.py(s.y[i]), std::max(1.0, right - left - 1),
+                        f.plot.bottom() - f.py(s.y[i])),
+                 fill);
     }
   }
 }
 
 void paint_heat(QPainter& p, const ChartData& chart, const ChartFrame& f) {
-  const double column = bar_step(chart, f), row = f.plot.height() / static_cast<double>(std::max<std::size_t>(1, chart.series.size()));
+  const double column = bar_step(chart, f),
+               row = f.plot.height() /
+                     static_cast<double>(std::max<std::size_t>(1, chart.series.size()));
   auto [low, high] = chart.y_range();
   const QFontMetricsF metrics(p.font(), p.device());
   if (!chart.y.from_zero) {
@@ -159,7 +192,8 @@ void paint_heat(QPainter& p, const ChartData& chart, const ChartFrame& f) {
   for (std::size_t r = 0; r < chart.series.size(); ++r) {
     for (std::size_t c = 0; c < chart.series[r].y.size(); ++c) {
       const double value = chart.series[r].y[c];
-      const QRectF cell(f.plot.left() + static_cast<double>(c) * column, f.plot.top() + static_cast<double>(r) * row, column, row);
+      const QRectF cell(f.plot.left() + static_cast<double>(c) * column,
+                        f.plot.top() + static_cast<double>(r) * row, column, row);
       if (!std::isfinite(value)) {
         p.fillRect(cell, QBrush(theme().dim_text, Qt::BDiagPattern));
         continue;
@@ -173,7 +207,8 @@ void paint_heat(QPainter& p, const ChartData& chart, const ChartFrame& f) {
     }
     if (r < chart.row_labels.size() && row >= 6) {
       p.setPen(theme().dim_text);
-      p.drawText(QRectF(f.plot.left() - 206, f.plot.top() + static_cast<double>(r) * row, 200, row), Qt::AlignRight | Qt::AlignVCenter, chart.row_labels[r]);
+      p.drawText(QRectF(f.plot.left() - 206, f.plot.top() + static_cast<double>(r) * row, 200, row),
+                 Qt::AlignRight | Qt::AlignVCenter, chart.row_labels[r]);
     }
   }
 }
@@ -188,7 +223,9 @@ QString hover_text(const ChartData& chart, const ChartFrame& f, const QPointF& a
         const double distance = d.x() * d.x() + d.y() * d.y();
         if (!(distance < best)) continue;
         best = distance;
-        text = s.name + (s.name.isEmpty() ? "" : "\n") + chart.x.title + ": " + axis_text(s.x[i], chart.x.unit) + "\n" + chart.y.title + ": " + axis_text(s.y[i], chart.y.unit);
+        text = s.name + (s.name.isEmpty() ? "" : "\n") + chart.x.title + ": " +
+               axis_text(s.x[i], chart.x.unit) + "\n" + chart.y.title + ": " +
+               axis_text(s.y[i], chart.y.unit);
       }
     return text;
   }
@@ -196,24 +233,29 @@ QString hover_text(const ChartData& chart, const ChartFrame& f, const QPointF& a
     const double x = f.x_at(at.x());
     for (std::size_t i = 0; i + 1 < chart.edges.size(); ++i) {
       if (x < chart.edges[i] || x >= chart.edges[i + 1]) continue;
-      QString text = axis_text(chart.edges[i], chart.x.unit) + " to " + axis_text(chart.edges[i + 1], chart.x.unit);
+      QString text = axis_text(chart.edges[i], chart.x.unit) + " to " +
+                     axis_text(chart.edges[i + 1], chart.x.unit);
       for (const ChartSeries& s : chart.series)
-        if (i < s.y.size()) text += "\n" + s.name + (s.name.isEmpty() ? "" : ": ") + axis_text(s.y[i], chart.y.unit);
+        if (i < s.y.size())
+          text += "\n" + s.name + (s.name.isEmpty() ? "" : ": ") + axis_text(s.y[i], chart.y.unit);
       return text;
     }
     return {};
   }
-  const auto bar = static_cast<std::size_t>(std::max(0.0, (at.x() - f.plot.left()) / bar_step(chart, f)));
+  const auto bar =
+      static_cast<std::size_t>(std::max(0.0, (at.x() - f.plot.left()) / bar_step(chart, f)));
   if (bar >= chart.labels.size()) return {};
   QString text = chart.labels[bar];
   if (chart.kind == ChartKind::heat) {
-    const auto row = static_cast<std::size_t>((at.y() - f.plot.top()) / f.plot.height() * static_cast<double>(chart.series.size()));
+    const auto row = static_cast<std::size_t>((at.y() - f.plot.top()) / f.plot.height() *
+                                              static_cast<double>(chart.series.size()));
     if (row >= chart.series.size() || bar >= chart.series[row].y.size()) return {};
     if (row < chart.row_labels.size()) text = chart.row_labels[row] + ", " + text;
     return text + "\n" + chart.y.title + ": " + axis_text(chart.series[row].y[bar], chart.y.unit);
   }
   for (const ChartSeries& s : chart.series)
-    if (bar < s.y.size()) text += "\n" + s.name + (s.name.isEmpty() ? "" : ": ") + axis_text(s.y[bar], chart.y.unit);
+    if (bar < s.y.size())
+      text += "\n" + s.name + (s.name.isEmpty() ? "" : ": ") + axis_text(s.y[bar], chart.y.unit);
   return text;
 }
 
@@ -221,7 +263,8 @@ void paint_hover(QPainter& p, const ChartData& chart, const ChartFrame& f, const
   const QString text = hover_text(chart, f, at);
   if (text.isEmpty()) return;
   const QFontMetricsF metrics(p.font(), p.device());
-  QRectF box = metrics.boundingRect(QRectF(0, 0, 400, 400), Qt::AlignLeft, text).adjusted(-6, -4, 6, 4);
+  QRectF box =
+      metrics.boundingRect(QRectF(0, 0, 400, 400), Qt::AlignLeft, text).adjusted(-6, -4, 6, 4);
   box.moveTopLeft(at + QPointF(14, 10));
   if (box.right() > f.plot.right()) box.moveRight(at.x() - 10);
   if (box.bottom() > f.plot.bottom()) box.moveBottom(at.y() - 8);

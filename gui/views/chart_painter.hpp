@@ -18,5 +18,6 @@ struct ChartFrame {
 /// The frame of `chart` in `rect` with room for title, axes, labels and legend.
 ChartFrame chart_frame(const ChartData& chart, const QRectF& rect, const QPaintDevice* device);
 /// Draws all of it. `hover` is a position or null: the nearest value is written beside it.
-void paint_chart(QPainter& painter, const ChartData& chart, const QRectF& rect, const QPointF* hover = nullptr);
+void paint_chart(QPainter& painter, const ChartData& chart, const QRectF& rect,
+                 const QPointF* hover = nullptr);
 }  // namespace stepcast::gui

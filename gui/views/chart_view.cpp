@@ -3,8 +3,8 @@
 #include <QMouseEvent>
 #include <algorithm>
 
-#include "gui/views/chart_painter.hpp"
 #include "gui/look/theme.hpp"
+#include "gui/views/chart_painter.hpp"
 
 namespace stepcast::gui {
 namespace {
@@ -28,7 +28,8 @@ void ChartView::paintEvent(QPaintEvent*) {
   const ChartFrame f = chart_frame(chart_, rect(), this);
   QColor fill = theme().a_edge;
   fill.setAlpha(50);
-  const double left = f.px(std::max(marked_->first, f.x_low)), right = f.px(std::min(marked_->second, f.x_high));
+  const double left = f.px(std::max(marked_->first, f.x_low)),
+               right = f.px(std::min(marked_->second, f.x_high));
   painter.fillRect(QRectF(left, f.plot.top(), right - left, f.plot.height()), fill);
   painter.setPen(QPen(theme().a_edge, 1.5));
   painter.drawLine(QPointF(left, f.plot.top()), QPointF(left, f.plot.bottom()));
@@ -38,7 +39,8 @@ void ChartView::mouseMoveEvent(QMouseEvent* event) {
   hover_ = event->position();
   if (drag_from_ && chart_.kind == ChartKind::histogram) {
     const ChartFrame f = chart_frame(chart_, rect(), this);
-    const auto [low, high] = std::minmax({*drag_from_, std::clamp(event->position().x(), f.plot.left(), f.plot.right())});
+    const auto [low, high] = std::minmax(
+        {*drag_from_, std::clamp(event->position().x(), f.plot.left(), f.plot.right())});
     if (high - low > kClickSlop) marked_ = {f.x_at(low), f.x_at(high)};
   }
   update();
@@ -63,7 +65,8 @@ void ChartView::mouseReleaseEvent(QMouseEvent* event) {
     int series = -1, index = -1;
     for (std::size_t s = 0; s < chart_.series.size(); ++s)
       for (std::size_t i = 0; i < chart_.series[s].y.size() && i < chart_.series[s].x.size(); ++i) {
-        const QPointF d = QPointF(f.px(chart_.series[s].x[i]), f.py(chart_.series[s].y[i])) - event->position();
+        const QPointF d =
+            QPointF(f.px(chart_.series[s].x[i]), f.py(chart_.series[s].y[i])) - event->position();
         if (QPointF::dotProduct(d, d) >= best) continue;
         best = QPointF::dotProduct(d, d);
         series = static_cast<int>(s);
@@ -72,8 +75,12 @@ void ChartView::mouseReleaseEvent(QMouseEvent* event) {
     if (index >= 0) emit clicked(series, index);
     return;
   }
-  const int bar = static_cast<int>((event->position().x() - f.plot.left()) / f.plot.width() * static_cast<double>(chart_.labels.size()));
-  const int row = chart_.kind == ChartKind::heat ? static_cast<int>((event->position().y() - f.plot.top()) / f.plot.height() * static_cast<double>(chart_.series.size())) : 0;
+  const int bar = static_cast<int>((event->position().x() - f.plot.left()) / f.plot.width() *
+                                   static_cast<double>(chart_.labels.size()));
+  const int row = chart_.kind == ChartKind::heat
+                      ? static_cast<int>((event->position().y() - f.plot.top()) / f.plot.height() *
+                                         static_cast<double>(chart_.series.size()))
+                      : 0;
   emit clicked(row, bar);
 }
 void ChartView::leaveEvent(QEvent*) {

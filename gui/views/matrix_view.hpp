@@ -5,16 +5,17 @@
 #include <vector>
 
 namespace stepcast::gui {
-/// A grid of figures as colours: steps x ranks, or ranks x ranks. Values are drawn largest wins where cells are below a pixel.
+/// A grid of figures as colours: steps x ranks, or ranks x ranks. Values are drawn largest wins
+/// where cells are below a pixel.
 struct MatrixData {
   QString title, note, row_title, column_title;
   std::size_t rows = 0, columns = 0;
-  std::vector<double> value;   // row-major; NaN = nothing there
-  double low = 0, high = 1;    // ends of the colour scale
-  bool is_diverging = false;   // around the middle of low and high
+  std::vector<double> value;  // row-major; NaN = nothing there
+  double low = 0, high = 1;   // ends of the colour scale
+  bool is_diverging = false;  // around the middle of low and high
   std::vector<QString> row_labels, column_labels;
   std::function<QString(std::size_t row, std::size_t column)> text;  // what a cell says
-  QString low_text, high_text; // ends of the legend
+  QString low_text, high_text;                                       // ends of the legend
   QString empty_text = "Nothing to show";
 };
 

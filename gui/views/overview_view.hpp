@@ -12,13 +12,15 @@ namespace stepcast::gui {
 enum class OverviewMode { state, dominant, exposed, straggler_wait, bubble, compute, idle };
 QString overview_mode_label(OverviewMode mode);
 
-/// All ranks over all time: one state lane per rank, the view of the timeline as a rectangle that can be dragged.
+/// All ranks over all time: one state lane per rank, the view of the timeline as a rectangle that
+/// can be dragged.
 class OverviewView : public QWidget {
   Q_OBJECT
  public:
   explicit OverviewView(QWidget* parent = nullptr);
   /// `states` has one row per rank in the order shown; `order` names them.
-  void set_rows(std::shared_ptr<const trace::LodPyramid> states, trace::TracePtr trace, std::vector<trace::RankId> order);
+  void set_rows(std::shared_ptr<const trace::LodPyramid> states, trace::TracePtr trace,
+                std::vector<trace::RankId> order);
   void set_mode(OverviewMode mode);
   OverviewMode mode() const { return mode_; }
   void set_view(const TimeRange& view, double first_rank_row, double rank_rows);

@@ -24,12 +24,14 @@ struct Rows {
 
 std::multimap<TrackId, std::uint32_t> counters_by_track(const TraceStore& trace) {
   std::multimap<TrackId, std::uint32_t> found;
-  for (std::size_t i = 0; i < trace.counters().size(); ++i) found.emplace(trace.counters()[i].track, static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < trace.counters().size(); ++i)
+    found.emplace(trace.counters()[i].track, static_cast<std::uint32_t>(i));
   return found;
 }
 bool has_instants(const TraceStore& trace, TrackId track) {
   const auto& all = trace.instants();
-  const auto at = std::lower_bound(all.begin(), all.end(), track, [](const trace::Instant& i, TrackId t) { return i.track < t; });
+  const auto at = std::lower_bound(all.begin(), all.end(), track,
+                                   [](const trace::Instant& i, TrackId t) { return i.track < t; });
   return at != all.end() && at->track == track;
 }
 
@@ -42,28 +44,43 @@ struct Builder {
   void add_counters(Rows& rows, TrackId track, std::uint8_t depth) const {
     const auto [first, last] = counters.equal_range(track);
     for (auto it = first; it != last; ++it)
-      rows.add({.kind = RowKind::counter, .side = side, .depth = depth, .id = it->second, .height = row_height(RowKind::counter, choice.lane_height, 1)});
+      rows.add({.kind = RowKind::counter,
+                .side = side,
+                .depth = depth,
+                .id = it->second,
+                .height = row_height(RowKind::counter, choice.lane_height, 1)});
   }
   void add_track(Rows& rows, TrackId track, std::uint8_t depth) const {
     if (choice.hidden.contains(track)) return;
     const std::uint32_t lanes = trace.tracks()[track].lanes;
     if (lanes > 0 || has_instants(trace, track))
-      rows.add({.kind = RowKind::track, .side = side, .depth = depth, .id = track, .height = row_height(RowKind::track, choice.lane_height, lanes)});
+      rows.add({.kind = RowKind::track,
+                .side = side,
+                .depth = depth,
+                .id = track,
+                .height = row_height(RowKind::track, choice.lane_height, lanes)});
     add_counters(rows, track, depth);
   }
   void add_rank_head(Rows& rows, RankId rank, std::uint8_t depth, std::uint32_t alike) const {
-    rows.add({.kind = RowKind::rank, .side = side, .depth = depth, .is_open = choice.open_ranks.contains(rank), .id = rank, .alike = alike,
+    rows.add({.kind = RowKind::rank,
+              .side = side,
+              .depth = depth,
+              .is_open = choice.open_ranks.contains(rank),
+              .id = rank,
+              .alike = alike,
               .height = row_height(RowKind::rank, choice.lane_height, 1)});
   }
   void add_tracks_of(Rows& rows, RankId rank, std::uint8_t depth) const {
     if (!choice.open_ranks.contains(rank)) return;
     const trace::RankInfo& info = trace.ranks()[rank];
-    for (TrackId track = info.first_track; track < info.first_track + info.tracks; ++track) add_track(rows, track, depth);
+    for (TrackId track = info.first_track; track < info.first_track + info.tracks; ++track)
+      add_track(rows, track, depth);
   }
 };
 
 /// How many ranks each shown rank stands for; 0 = folded away.
-std::vector<std::uint32_t> folding(const TraceStore& trace, const RowChoice& choice, std::span<const RankId> order) {
+std::vector<std::uint32_t> folding(const TraceStore& trace, const RowChoice& choice,
+                                   std::span<const RankId> order) {
   std::vector<std::uint32_t> stands_for(trace.ranks().size(), 1);
   if (!choice.folds_alike) return stands_for;
   const auto groups = alike_groups(trace);
@@ -80,11 +97,16 @@ std::vector<std::uint32_t> folding(const TraceStore& trace, const RowChoice& cho
 
 int row_height(RowKind kind, int lane_height, std::uint32_t lanes) {
   switch (kind) {
-    case RowKind::node: return kNodeHeight;
-    case RowKind::rank: return std::max(kRankHeight, lane_height);
-    case RowKind::counter: return kCounterHeight;
-    case RowKind::delta: return kDeltaHeight;
-    case RowKind::track: return static_cast<int>(std::max(1U, lanes)) * lane_height + 3;
+    case RowKind::node:
+      return kNodeHeight;
+    case RowKind::rank:
+      return std::max(kRankHeight, lane_height);
+    case RowKind::counter:
+      return kCounterHeight;
+    case RowKind::delta:
+      return kDeltaHeight;
+    case RowKind::track:
+      return static_cast<int>(std::max(1U, lanes)) * lane_height + 3;
   }
   return lane_height;
 }
@@ -104,7 +126,10 @@ RowLayout rows_of(const TraceStore& trace, const RowChoice& choice) {
     const std::uint32_t node = trace.ranks()[rank].node;
     if (stands_for[rank] == 0) continue;
     if (has_heads && node != last_node)
-      rows.add({.kind = RowKind::node, .is_open = !choice.closed_nodes.contains(node), .id = node, .height = kNodeHeight});
+      rows.add({.kind = RowKind::node,
+                .is_open = !choice.closed_nodes.contains(node),
+                .id = node,
+                .height = kNodeHeight});
     last_node = node;
     if (has_heads && choice.closed_nodes.contains(node)) continue;
     build.add_rank_head(rows, rank, has_heads ? 1 : 0, stands_for[rank]);
@@ -113,7 +138,8 @@ RowLayout rows_of(const TraceStore& trace, const RowChoice& choice) {
   return std::move(rows.layout);
 }
 
-RowLayout interleaved_rows(const LayoutSide& a, const LayoutSide& b, std::span<const std::pair<RankId, RankId>> ranks) {
+RowLayout interleaved_rows(const LayoutSide& a, const LayoutSide& b,
+                           std::span<const std::pair<RankId, RankId>> ranks) {
   Rows rows;
   const Builder build_a{*a.trace, *a.choice, 0}, build_b{*b.trace, *b.choice, 1};
   for (const auto& [rank_a, rank_b] : ranks) {
@@ -127,7 +153,8 @@ RowLayout interleaved_rows(const LayoutSide& a, const LayoutSide& b, std::span<c
     for (TrackId track = in_a.first_track; track < in_a.first_track + in_a.tracks; ++track) {
       build_a.add_track(rows, track, 1);
       for (TrackId other = in_b.first_track; other < in_b.first_track + in_b.tracks; ++other)
-        if (!done.contains(other) && b.trace->tracks()[other].label == a.trace->tracks()[track].label) {
+        if (!done.contains(other) &&
+            b.trace->tracks()[other].label == a.trace->tracks()[track].label) {
           build_b.add_track(rows, other, 1);
           done.insert(other);
           break;
@@ -163,14 +190,18 @@ RowLayout pinned_rows(const TraceStore& trace, const RowChoice& choice) {
 
 int RowLayout::row_at(int y) const {
   if (y < 0 || y >= height) return -1;
-  const auto after = std::upper_bound(rows.begin(), rows.end(), y, [](int at, const TimelineRow& row) { return at < row.y; });
+  const auto after = std::upper_bound(rows.begin(), rows.end(), y,
+                                      [](int at, const TimelineRow& row) { return at < row.y; });
   return static_cast<int>(after - rows.begin()) - 1;
 }
 
 std::pair<std::size_t, std::size_t> RowLayout::visible(int top, int bottom) const {
-  const auto first = std::partition_point(rows.begin(), rows.end(), [top](const TimelineRow& r) { return r.bottom() <= top; });
-  const auto last = std::partition_point(first, rows.end(), [bottom](const TimelineRow& r) { return r.y < bottom; });
-  return {static_cast<std::size_t>(first - rows.begin()), static_cast<std::size_t>(last - rows.begin())};
+  const auto first = std::partition_point(
+      rows.begin(), rows.end(), [top](const TimelineRow& r) { return r.bottom() <= top; });
+  const auto last = std::partition_point(first, rows.end(),
+                                         [bottom](const TimelineRow& r) { return r.y < bottom; });
+  return {static_cast<std::size_t>(first - rows.begin()),
+          static_cast<std::size_t>(last - rows.begin())};
 }
 
 int RowLayout::row_of_track(const TraceStore& trace, TrackId track, int side) const {
@@ -181,7 +212,8 @@ int RowLayout::row_of_track(const TraceStore& trace, TrackId track, int side) co
     if (row.side != side) continue;
     if (row.kind == RowKind::track && row.id == track) return static_cast<int>(i);
     if (row.kind == RowKind::rank && row.id == rank) nearest = static_cast<int>(i);
-    if (row.kind == RowKind::node && nearest < 0 && row.id == trace.ranks()[rank].node) nearest = static_cast<int>(i);
+    if (row.kind == RowKind::node && nearest < 0 && row.id == trace.ranks()[rank].node)
+      nearest = static_cast<int>(i);
   }
   return nearest;
 }
@@ -194,10 +226,12 @@ std::vector<std::uint32_t> alike_groups(const TraceStore& trace) {
     for (TrackId t = rank.first_track; t < rank.first_track + rank.tracks; ++t) {
       const trace::TrackInfo& track = trace.tracks()[t];
       std::string text = track.label;
-      for (trace::LaneId lane = track.first_lane; lane < track.first_lane + track.lanes; ++lane) text += ' ' + std::to_string(trace.lanes()[lane].count);
+      for (trace::LaneId lane = track.first_lane; lane < track.first_lane + track.lanes; ++lane)
+        text += ' ' + std::to_string(trace.lanes()[lane].count);
       shape.push_back(std::move(text));
     }
-    group_of.push_back(groups.emplace(std::move(shape), static_cast<std::uint32_t>(groups.size())).first->second);
+    group_of.push_back(
+        groups.emplace(std::move(shape), static_cast<std::uint32_t>(groups.size())).first->second);
   }
   return group_of;
 }
@@ -207,7 +241,8 @@ std::set<RankId> initially_open(const TraceStore& trace) {
   std::size_t lanes = 0;
   for (RankId rank = 0; rank < trace.ranks().size(); ++rank) {
     const trace::RankInfo& info = trace.ranks()[rank];
-    for (TrackId t = info.first_track; t < info.first_track + info.tracks; ++t) lanes += std::max(1U, trace.tracks()[t].lanes);
+    for (TrackId t = info.first_track; t < info.first_track + info.tracks; ++t)
+      lanes += std::max(1U, trace.tracks()[t].lanes);
     if (rank > 0 && lanes > kLanesOpenAtFirst) break;
     open.insert(rank);
   }

@@ -10,23 +10,31 @@ namespace stepcast::gui {
 namespace {
 using trace::LodCell;
 using trace::SliceId;
-constexpr double kLeastLabelPx = 26;     // narrower slices carry no text
+constexpr double kLeastLabelPx = 26;  // narrower slices carry no text
 constexpr double kLeastPatternPx = 8;
-constexpr double kDimmed = 0.72;         // how far what does not match sinks into the background
+constexpr double kDimmed = 0.72;  // how far what does not match sinks into the background
 constexpr QRgb kOpaque = 0xFF000000;
 
 Nanoseconds ns_at(double ns) { return static_cast<Nanoseconds>(std::llround(ns)); }
 }  // namespace
 
 const std::vector<std::uint32_t>& cell_palette(trace::Reduction reduction) {
-  struct Key { QRgb base = 0; PaletteKind kind{}; ThemeKind theme{}; };
+  struct Key {
+    QRgb base = 0;
+    PaletteKind kind{};
+    ThemeKind theme{};
+  };
   static Key keys[2];
   static std::vector<std::uint32_t> tables[2];
   const auto slot = static_cast<std::size_t>(reduction == trace::Reduction::dominant);
   const Theme& t = theme();
-  if (tables[slot].empty() || keys[slot].base != t.base.rgb() || keys[slot].kind != t.palette_kind || keys[slot].theme != t.kind) {
+  if (tables[slot].empty() || keys[slot].base != t.base.rgb() ||
+      keys[slot].kind != t.palette_kind || keys[slot].theme != t.kind) {
     std::array<trace::Rgb, kSliceCategories> palette;
-    const auto rgb = [](const QColor& c) { return trace::Rgb{static_cast<std::uint8_t>(c.red()), static_cast<std::uint8_t>(c.green()), static_cast<std::uint8_t>(c.blue())}; };
+    const auto rgb = [](const QColor& c) {
+      return trace::Rgb{static_cast<std::uint8_t>(c.red()), static_cast<std::uint8_t>(c.green()),
+                        static_cast<std::uint8_t>(c.blue())};
+    };
     for (std::size_t i = 0; i < palette.size(); ++i) palette[i] = rgb(t.category[i]);
     tables[slot] = trace::cell_colours(palette, rgb(t.base), reduction);
     keys[slot] = {t.base.rgb(), t.palette_kind, t.kind};
@@ -36,7 +44,8 @@ const std::vector<std::uint32_t>& cell_palette(trace::Reduction reduction) {
 
 QRgb blended(QRgb under, QRgb over, double share) {
   const auto part = [share](int a, int b) { return static_cast<int>(a + (b - a) * share + 0.5); };
-  return qRgb(part(qRed(under), qRed(over)), part(qGreen(under), qGreen(over)), part(qBlue(under), qBlue(over)));
+  return qRgb(part(qRed(under), qRed(over)), part(qGreen(under), qGreen(over)),
+              part(qBlue(under), qBlue(over)));
 }
 
 QColor name_colour(std::string_view name) {
@@ -44,7 +53,8 @@ QColor name_colour(std::string_view name) {
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   hash ^= hash >> 15;
   const bool is_dark = theme().kind == ThemeKind::dark;
-  return QColor::fromHsv(static_cast<int>(hash % 360), 110 + static_cast<int>(hash / 360 % 90), (is_dark ? 170 : 150) + static_cast<int>(hash / 32400 % 55));
+  return QColor::fromHsv(static_cast<int>(hash % 360), 110 + static_cast<int>(hash / 360 % 90),
+                         (is_dark ? 170 : 150) + static_cast<int>(hash / 32400 % 55));
 }
 
 std::vector<Strip> SceneSide::strips(const TimeAxis& axis) const {
@@ -58,7 +68,8 @@ std::vector<Strip> SceneSide::strips(const TimeAxis& axis) const {
   Nanoseconds at = axis.range.start;
   for (std::size_t i = 0; i < map->pieces().size() && at < axis.range.end; ++i) {
     const bool is_last = i + 1 == map->pieces().size();
-    const Nanoseconds until = is_last ? axis.range.end : std::min(axis.range.end, map->pieces()[i + 1].a);
+    const Nanoseconds until =
+        is_last ? axis.range.end : std::min(axis.range.end, map->pieces()[i + 1].a);
     if (until <= at) continue;
     found.push_back(strip_of(at, until));
     at = until;
@@ -86,12 +97,14 @@ void RowPainter::fill(double x0, double x1, int top, int height, QRgb colour) {
 
 QRgb RowPainter::colour_of(const SceneSide& side, const trace::DrawItem& item) const {
   const trace::TraceStore& store = *side.facts.trace;
-  if (item.count == 1 && scene_.colours == ColourMode::name) return name_colour(store.name(item.slice)).rgb();
+  if (item.count == 1 && scene_.colours == ColourMode::name)
+    return name_colour(store.name(item.slice)).rgb();
   if (item.count == 1 && scene_.colours == ColourMode::slowness) {
     const trace::OpId op = store.op_id(item.slice);
     const double typical = op < side.typical_ns.size() ? side.typical_ns[op] : 0;
     // Twice its op's median is the end of the scale.
-    if (typical > 0) return theme().heat(static_cast<double>(store.duration(item.slice)) / typical - 0.5).rgb();
+    if (typical > 0)
+      return theme().heat(static_cast<double>(store.duration(item.slice)) / typical - 0.5).rgb();
   }
   return theme().of(item.category).rgb();
 }
@@ -107,11 +120,13 @@ bool RowPainter::is_dimmed(const SceneSide& side, const trace::DrawItem& item) c
   return false;
 }
 
-void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane, const Strip& strip, int top, int height) {
+void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane, const Strip& strip,
+                      int top, int height) {
   const trace::TraceStore& store = *side.facts.trace;
   const QRgb base = theme().base.rgb();
   items_.clear();
-  trace::draw_items(store, lane, strip.begin, strip.end, std::max<Nanoseconds>(1, ns_at(1.0 / (strip.px_per_ns * dpr_))), items_);
+  trace::draw_items(store, lane, strip.begin, strip.end,
+                    std::max<Nanoseconds>(1, ns_at(1.0 / (strip.px_per_ns * dpr_))), items_);
   const double view_right = image_.width() / dpr_;
   for (const trace::DrawItem& item : items_) {
     const double x0 = std::max(left_, left_ + strip.x(item.begin));
@@ -132,42 +147,55 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
     }
     const double width = x1 - x0;
     if (width >= 3) fill(x1 - 1 / dpr_, x1, y, h, blended(colour, base, 0.55));
-    if (width >= kLeastPatternPx && theme().pattern_of(item.category) != Qt::SolidPattern && scene_.colours == ColourMode::category && !is_dim)
+    if (width >= kLeastPatternPx && theme().pattern_of(item.category) != Qt::SolidPattern &&
+        scene_.colours == ColourMode::category && !is_dim)
       patches_.push_back({QRectF(x0, y, width - 1, h), item.category});
-    if (scene_.shows_critical && side.critical && !is_dim) fill(x0, x1, top + height - 2, 2, theme().critical.rgb());
+    if (scene_.shows_critical && side.critical && !is_dim)
+      fill(x0, x1, top + height - 2, 2, theme().critical.rgb());
     if (side.filter && !is_dim) fill(x0, x1, top, 2, theme().hit.rgb());
     if (width >= kLeastLabelPx && height >= 10) {
       const std::string_view name = store.name(item.slice);
-      if (labels_.size() < kMostLabels) labels_.push_back({QRectF(x0 + 3, top, width - 5, height), name, colour});
-      else ++labels_dropped_;
+      if (labels_.size() < kMostLabels)
+        labels_.push_back({QRectF(x0 + 3, top, width - 5, height), name, colour});
+      else
+        ++labels_dropped_;
     }
     const SliceRef ref{side_index, item.slice};
-    if (ref == selected_) outlines_.push_back({QRectF(x0, top, std::max(width, 2.0), height), theme().selection, 2});
-    else if (ref == partner_) outlines_.push_back({QRectF(x0, top, std::max(width, 2.0), height), theme().hit, 2});
+    if (ref == selected_)
+      outlines_.push_back({QRectF(x0, top, std::max(width, 2.0), height), theme().selection, 2});
+    else if (ref == partner_)
+      outlines_.push_back({QRectF(x0, top, std::max(width, 2.0), height), theme().hit, 2});
   }
 }
 
-void RowPainter::cells(const std::vector<LodCell>& row, double x0, int top, int height, bool dimmed) {
+void RowPainter::cells(const std::vector<LodCell>& row, double x0, int top, int height,
+                       bool dimmed) {
   const auto& palette = cell_palette();
   const QRgb base = theme().base.rgb();
   const int from = static_cast<int>(std::lround(x0 * dpr_));
   const int first = std::clamp(static_cast<int>(std::lround(top * dpr_)), 0, image_.height());
-  const int last = std::clamp(static_cast<int>(std::lround((top + height) * dpr_)), 0, image_.height());
+  const int last =
+      std::clamp(static_cast<int>(std::lround((top + height) * dpr_)), 0, image_.height());
   if (first >= last) return;
   std::vector<QRgb> colours(row.size());
-  for (std::size_t i = 0; i < row.size(); ++i) colours[i] = dimmed ? blended(palette[row[i]], base, kDimmed * 0.7) : palette[row[i]];
+  for (std::size_t i = 0; i < row.size(); ++i)
+    colours[i] = dimmed ? blended(palette[row[i]], base, kDimmed * 0.7) : palette[row[i]];
   const int skip = std::max(0, -from);
   const int count = std::min(static_cast<int>(row.size()), image_.width() - from) - skip;
   if (count <= 0) return;
-  for (int y = first; y < last; ++y) std::copy_n(colours.begin() + skip, count, reinterpret_cast<QRgb*>(image_.scanLine(y)) + from + skip);
+  for (int y = first; y < last; ++y)
+    std::copy_n(colours.begin() + skip, count,
+                reinterpret_cast<QRgb*>(image_.scanLine(y)) + from + skip);
 }
 
-void RowPainter::dense_lane(const SceneSide& side, trace::LaneId lane, const Strip& strip, int top, int height) {
+void RowPainter::dense_lane(const SceneSide& side, trace::LaneId lane, const Strip& strip, int top,
+                            int height) {
   const double pixels = static_cast<double>(strip.end - strip.begin) * strip.px_per_ns;
   const int width = std::max(1, static_cast<int>(std::lround(pixels * dpr_)));
   std::vector<LodCell> row(static_cast<std::size_t>(width));
   side.facts.lanes->query({strip.begin, strip.end, static_cast<double>(lane), 1, width, 1}, row);
-  cells(row, left_ + strip.x0, top, height, side.filter != nullptr || (scene_.shows_critical && side.critical));
+  cells(row, left_ + strip.x0, top, height,
+        side.filter != nullptr || (scene_.shows_critical && side.critical));
 }
 
 void RowPainter::track(const TimelineRow& row, int top, double left) {
@@ -184,8 +212,10 @@ void RowPainter::track(const TimelineRow& row, int top, double left) {
       const SliceId first = side.facts.trace->first_ending_after(lane_id, strip.begin);
       const SliceId last = side.facts.trace->first_starting_at(lane_id, strip.end);
       if (first >= last) continue;
-      if (last - first > kDenseSlices && side.facts.lanes && side.facts.lanes->is_complete()) dense_lane(side, lane_id, strip, y, lane_height - 2);
-      else lane(side, row.side, lane_id, strip, y, lane_height - 2);
+      if (last - first > kDenseSlices && side.facts.lanes && side.facts.lanes->is_complete())
+        dense_lane(side, lane_id, strip, y, lane_height - 2);
+      else
+        lane(side, row.side, lane_id, strip, y, lane_height - 2);
     }
   }
   instants(side, row, top);
@@ -194,7 +224,9 @@ void RowPainter::track(const TimelineRow& row, int top, double left) {
 void RowPainter::instants(const SceneSide& side, const TimelineRow& row, int top) {
   const auto& all = side.facts.trace->instants();
   for (const Strip& strip : strips_[row.side]) {
-    auto at = std::lower_bound(all.begin(), all.end(), std::pair(row.id, strip.begin), [](const trace::Instant& i, const auto& key) { return std::pair(i.track, i.time) < key; });
+    auto at = std::lower_bound(
+        all.begin(), all.end(), std::pair(row.id, strip.begin),
+        [](const trace::Instant& i, const auto& key) { return std::pair(i.track, i.time) < key; });
     double last_x = -10;
     for (; at != all.end() && at->track == row.id && at->time < strip.end; ++at) {
       const double x = left_ + strip.x(at->time);
@@ -211,15 +243,20 @@ void RowPainter::rank_state(const TimelineRow& row, int top, double left) {
   if (!side.facts.states) return;
   const bool is_dim = scene_.shows_critical && side.critical;
   for (const Strip& strip : strips_[row.side]) {
-    const int width = std::max(1, static_cast<int>(std::lround(static_cast<double>(strip.end - strip.begin) * strip.px_per_ns * dpr_)));
+    const int width =
+        std::max(1, static_cast<int>(std::lround(static_cast<double>(strip.end - strip.begin) *
+                                                 strip.px_per_ns * dpr_)));
     std::vector<LodCell> line(static_cast<std::size_t>(width));
-    side.facts.states->query({strip.begin, strip.end, static_cast<double>(row.id), 1, width, 1}, line);
+    side.facts.states->query({strip.begin, strip.end, static_cast<double>(row.id), 1, width, 1},
+                             line);
     cells(line, left + strip.x0, top + 4, row.height - 8, is_dim);
     if (!is_dim || !side.facts.critical) continue;
     for (const trace::CriticalSegment& part : side.facts.critical->segments) {
       if (part.rank != row.id || part.end <= strip.begin || part.begin >= strip.end) continue;
-      const double x0 = std::max(left, left + strip.x(part.begin)), x1 = std::max(x0 + 1, left + strip.x(part.end));
-      const QRgb colour = part.slice == trace::kNoId ? theme().dim_text.rgb() : theme().of(part.category).rgb();
+      const double x0 = std::max(left, left + strip.x(part.begin)),
+                   x1 = std::max(x0 + 1, left + strip.x(part.end));
+      const QRgb colour =
+          part.slice == trace::kNoId ? theme().dim_text.rgb() : theme().of(part.category).rgb();
       fill(x0, x1, top + 4, row.height - 8, colour);
       fill(x0, x1, top + row.height - 6, 3, theme().critical.rgb());
     }
@@ -236,7 +273,9 @@ void RowPainter::counter(QPainter& painter, const TimelineRow& row, int top, dou
   QColor fill_colour = theme().of(trace::SliceCategory::optimizer);
   fill_colour.setAlpha(110);
   for (const Strip& strip : strips_[row.side]) {
-    const int width = std::max(1, static_cast<int>(std::lround(static_cast<double>(strip.end - strip.begin) * strip.px_per_ns)));
+    const int width =
+        std::max(1, static_cast<int>(std::lround(static_cast<double>(strip.end - strip.begin) *
+                                                 strip.px_per_ns)));
     const auto columns = side.counters[row.id]->columns(strip.begin, strip.end, width);
     QPolygonF line;
     for (int x = 0; x < static_cast<int>(columns.size()); ++x) {
@@ -244,7 +283,8 @@ void RowPainter::counter(QPainter& painter, const TimelineRow& row, int top, dou
       if (!c.is_set) continue;
       const double at = left + strip.x0 + x;
       painter.fillRect(QRectF(at, y_of(c.most), 1, y_of(low) - y_of(c.most)), fill_colour);
-      if (c.most > c.least) line << QPointF(at + 0.5, y_of(c.least)) << QPointF(at + 0.5, y_of(c.most));
+      if (c.most > c.least)
+        line << QPointF(at + 0.5, y_of(c.least)) << QPointF(at + 0.5, y_of(c.most));
       line << QPointF(at + 0.5, y_of(c.last));
     }
     painter.setPen(QPen(theme().of(trace::SliceCategory::optimizer), 1));
@@ -257,12 +297,15 @@ void RowPainter::delta(const TimelineRow& row, int top, double left) {
   const trace::Steps& steps = *scene_.sides[0].facts.steps;
   for (std::size_t i = 0; i < scene_.deltas->steps && i < scene_.delta_steps.size(); ++i) {
     const double seconds = scene_.deltas->seconds[i * scene_.deltas->ranks + row.id];
-    const trace::Steps::Range& range = steps.of(static_cast<std::size_t>(scene_.delta_steps[i].first), row.id);
+    const trace::Steps::Range& range =
+        steps.of(static_cast<std::size_t>(scene_.delta_steps[i].first), row.id);
     if (!range.is_present || !std::isfinite(seconds)) continue;
-    const double x0 = std::max(left, left + axis_.x_of(range.begin)), x1 = left + axis_.x_of(range.end);
+    const double x0 = std::max(left, left + axis_.x_of(range.begin)),
+                 x1 = left + axis_.x_of(range.end);
     if (x1 <= left) continue;
     // Ten percent of the step is the end of the colour scale.
-    const double share = seconds * 1e9 / std::max(1.0, static_cast<double>(range.end - range.begin)) * 10;
+    const double share =
+        seconds * 1e9 / std::max(1.0, static_cast<double>(range.end - range.begin)) * 10;
     const QColor colour = theme().diverging(share);
     fill(x0, x1 - 1, top + 2, row.height - 4, colour.rgb());
     if (x1 - x0 <= kLeastLabelPx * 2 || labels_.size() >= kMostLabels) continue;
@@ -281,10 +324,13 @@ void RowPainter::finish(QPainter& painter) {
   const double average = metrics.averageCharWidth();
   for (const Label& label : labels_) {
     painter.setPen(Theme::readable_on(QColor::fromRgb(label.background)));
-    const QString text = QString::fromUtf8(label.text.data(), static_cast<qsizetype>(label.text.size()));
+    const QString text =
+        QString::fromUtf8(label.text.data(), static_cast<qsizetype>(label.text.size()));
     // Elide only where the text can be too long: measuring costs more than drawing.
     const bool may_be_long = static_cast<double>(text.size()) * average * 1.4 > label.box.width();
-    painter.drawText(label.box, Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine, may_be_long ? metrics.elidedText(text, Qt::ElideRight, label.box.width()) : text);
+    painter.drawText(
+        label.box, Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine,
+        may_be_long ? metrics.elidedText(text, Qt::ElideRight, label.box.width()) : text);
   }
   for (const auto& [at, colour] : marks_) {
     painter.setPen(Qt::NoPen);

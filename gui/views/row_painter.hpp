@@ -10,9 +10,11 @@
 
 namespace stepcast::gui {
 /// Colours of level-of-detail cells under the theme in force; rebuilt when the theme changes.
-const std::vector<std::uint32_t>& cell_palette(trace::Reduction reduction = trace::Reduction::blend);
+const std::vector<std::uint32_t>& cell_palette(
+    trace::Reduction reduction = trace::Reduction::blend);
 
-/// Draws rows of slices into an image: spans straight into its memory, texts and patterns with a painter afterwards.
+/// Draws rows of slices into an image: spans straight into its memory, texts and patterns with a
+/// painter afterwards.
 class RowPainter {
  public:
   /// `image` has its devicePixelRatio set; rows are given in logical pixels.
@@ -23,19 +25,36 @@ class RowPainter {
   void delta(const TimelineRow& row, int top, double left);
   /// Patterns, names of slices and marks gathered by the calls above.
   void finish(QPainter& painter);
-  void set_selection(SliceRef selected, SliceRef partner) { selected_ = selected; partner_ = partner; }
+  void set_selection(SliceRef selected, SliceRef partner) {
+    selected_ = selected;
+    partner_ = partner;
+  }
   int labels_dropped() const { return labels_dropped_; }
   static constexpr std::size_t kMostLabels = 500;  // texts a frame: about 5 ms at 9 us each
   /// Above so many slices in view a lane is drawn from the pyramid.
   static constexpr std::size_t kDenseSlices = 4000;
 
  private:
-  struct Label { QRectF box; std::string_view text; QRgb background; };
-  struct Patch { QRectF box; trace::SliceCategory category; };
-  struct Outline { QRectF box; QColor colour; double width; };
-  void lane(const SceneSide& side, int side_index, trace::LaneId lane, const Strip& strip, int top, int height);
-  void dense_lane(const SceneSide& side, trace::LaneId lane, const Strip& strip, int top, int height);
-  void cells(const std::vector<trace::LodCell>& row, double x0, int top, int height, bool is_dimmed);
+  struct Label {
+    QRectF box;
+    std::string_view text;
+    QRgb background;
+  };
+  struct Patch {
+    QRectF box;
+    trace::SliceCategory category;
+  };
+  struct Outline {
+    QRectF box;
+    QColor colour;
+    double width;
+  };
+  void lane(const SceneSide& side, int side_index, trace::LaneId lane, const Strip& strip, int top,
+            int height);
+  void dense_lane(const SceneSide& side, trace::LaneId lane, const Strip& strip, int top,
+                  int height);
+  void cells(const std::vector<trace::LodCell>& row, double x0, int top, int height,
+             bool is_dimmed);
   void fill(double x0, double x1, int top, int height, QRgb colour);
   QRgb colour_of(const SceneSide& side, const trace::DrawItem& item) const;
   bool is_dimmed(const SceneSide& side, const trace::DrawItem& item) const;

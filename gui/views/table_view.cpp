@@ -16,11 +16,13 @@
 
 namespace stepcast::gui {
 namespace {
-constexpr int kRowsMeasured = 60;      // rows looked at for a column's width: enough for what is on screen
-constexpr int kWidestColumn = 380;     // pixels
+constexpr int kRowsMeasured =
+    60;  // rows looked at for a column's width: enough for what is on screen
+constexpr int kWidestColumn = 380;  // pixels
 }  // namespace
 
-void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
+void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
+                        const QModelIndex& index) const {
   const QVariant share = index.data(TableModel::kBarRole);
   QStyleOptionViewItem plain = option;
   initStyleOption(&plain, index);
@@ -29,7 +31,9 @@ void BarDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, c
     if (!colour.isValid()) colour = theme().a_edge;
     colour.setAlpha(90);
     const int width = static_cast<int>(std::abs(share.toDouble()) * option.rect.width());
-    painter->fillRect(QRect(option.rect.right() - width + 1, option.rect.top() + 2, width, option.rect.height() - 4), colour);
+    painter->fillRect(QRect(option.rect.right() - width + 1, option.rect.top() + 2, width,
+                            option.rect.height() - 4),
+                      colour);
   }
   QStyledItemDelegate::paint(painter, option, index);
 }
@@ -52,10 +56,13 @@ TableView::TableView(QWidget* parent) : QTableView(parent), model_(new TableMode
   verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
   verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
   setFont(figure_font());
-  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& now) {
-    if (now.isValid()) emit row_chosen(now.data(TableModel::kIdRole).toULongLong());
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& now) {
+            if (now.isValid()) emit row_chosen(now.data(TableModel::kIdRole).toULongLong());
+          });
+  connect(this, &QTableView::activated, this, [this](const QModelIndex& now) {
+    emit row_activated(now.data(TableModel::kIdRole).toULongLong());
   });
-  connect(this, &QTableView::activated, this, [this](const QModelIndex& now) { emit row_activated(now.data(TableModel::kIdRole).toULongLong()); });
 }
 
 void TableView::show_table(Table table) {
@@ -70,7 +77,8 @@ void TableView::fit_columns() {
     int width = metrics.horizontalAdvance(model_->headerData(c, Qt::Horizontal).toString()) + 30;
     for (int r = 0; r < std::min(kRowsMeasured, model_->rowCount()); ++r) {
       const QModelIndex cell = model_->index(r, c);
-      width = std::max(width, metrics.horizontalAdvance(cell.data().toString()) + (cell.data(Qt::DecorationRole).isValid() ? 36 : 16));
+      width = std::max(width, metrics.horizontalAdvance(cell.data().toString()) +
+                                  (cell.data(Qt::DecorationRole).isValid() ? 36 : 16));
     }
     setColumnWidth(c, std::min(width, kWidestColumn));
   }
@@ -84,7 +92,8 @@ QString TableView::copied_text() const {
   if (lines.empty())
     for (int r = 0; r < model_->rowCount(); ++r) lines.push_back(r);
   QStringList out, head;
-  for (int c = 0; c < model_->columnCount(); ++c) head << model_->headerData(c, Qt::Horizontal).toString();
+  for (int c = 0; c < model_->columnCount(); ++c)
+    head << model_->headerData(c, Qt::Horizontal).toString();
   out << head.join('\t');
   for (const int r : lines) {
     QStringList cells;
@@ -95,7 +104,8 @@ QString TableView::copied_text() const {
 }
 
 QString TableView::export_csv(QString path) {
-  if (path.isEmpty()) path = QFileDialog::getSaveFileName(this, "Save table", "table.csv", "CSV (*.csv)");
+  if (path.isEmpty())
+    path = QFileDialog::getSaveFileName(this, "Save table", "table.csv", "CSV (*.csv)");
   if (path.isEmpty()) return {};
   try {
     write_file(path.toStdString(), model_->csv().toStdString());
@@ -129,6 +139,7 @@ void TableView::paintEvent(QPaintEvent* event) {
   if (model_->rowCount() > 0) return;
   QPainter painter(viewport());
   painter.setPen(theme().dim_text);
-  painter.drawText(viewport()->rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap, model_->table().empty_text);
+  painter.drawText(viewport()->rect().adjusted(12, 12, -12, -12),
+                   Qt::AlignCenter | Qt::TextWordWrap, model_->table().empty_text);
 }
 }  // namespace stepcast::gui

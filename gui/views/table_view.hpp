@@ -10,10 +10,12 @@ class BarDelegate : public QStyledItemDelegate {
   Q_OBJECT
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
-  void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override;
 };
 
-/// A table of figures: sortable, copied with Ctrl+C (tab separated), exported as CSV; says why it is empty.
+/// A table of figures: sortable, copied with Ctrl+C (tab separated), exported as CSV; says why it
+/// is empty.
 class TableView : public QTableView {
   Q_OBJECT
  public:

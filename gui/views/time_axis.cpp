@@ -8,7 +8,9 @@
 namespace stepcast::gui {
 namespace {
 Nanoseconds rounded(double ns) { return static_cast<Nanoseconds>(std::llround(ns)); }
-Nanoseconds overscroll(const TimeRange& trace) { return std::max<Nanoseconds>(1, rounded(static_cast<double>(trace.length()) * kOverscroll)); }
+Nanoseconds overscroll(const TimeRange& trace) {
+  return std::max<Nanoseconds>(1, rounded(static_cast<double>(trace.length()) * kOverscroll));
+}
 
 /// 1, 2 or 5 times a power of ten, at least `size`.
 Nanoseconds nice_step(double size) {
@@ -21,13 +23,18 @@ Nanoseconds nice_step(double size) {
 
 /// Labels of one ruler share unit and decimals, so that neighbours compare at a glance.
 QString tick_label(Nanoseconds t, Nanoseconds step) {
-  struct Unit { double ns; const char* text; };
+  struct Unit {
+    double ns;
+    const char* text;
+  };
   const double reach = std::max(std::abs(static_cast<double>(t)), static_cast<double>(step));
   for (const Unit& unit : {Unit{1e9, "s"}, Unit{1e6, "ms"}, Unit{1e3, "us"}, Unit{1, "ns"}}) {
     if (reach < unit.ns && unit.ns > 1) continue;
     int decimals = 0;
-    for (double s = static_cast<double>(step) / unit.ns; s < 0.9999 && decimals < 9; s *= 10) ++decimals;
-    QString text = QString::number(static_cast<double>(t) / unit.ns, 'f', decimals) + ' ' + unit.text;
+    for (double s = static_cast<double>(step) / unit.ns; s < 0.9999 && decimals < 9; s *= 10)
+      ++decimals;
+    QString text =
+        QString::number(static_cast<double>(t) / unit.ns, 'f', decimals) + ' ' + unit.text;
     return text.replace("us", QString(QChar(0x00B5)) + "s");
   }
   return {};
@@ -39,7 +46,8 @@ Nanoseconds TimeAxis::t_of(double x) const { return range.start + rounded(x * ns
 TimeRange clamped(TimeRange view, const TimeRange& trace) {
   const Nanoseconds slack = overscroll(trace);
   const TimeRange bounds{trace.start - slack, trace.end + slack};
-  Nanoseconds length = std::clamp(view.length(), std::min(kShortestView, bounds.length()), bounds.length());
+  Nanoseconds length =
+      std::clamp(view.length(), std::min(kShortestView, bounds.length()), bounds.length());
   Nanoseconds start = view.start;
   if (view.length() != length) start = view.start + (view.length() - length) / 2;
   start = std::clamp(start, bounds.start, bounds.end - length);
@@ -48,13 +56,17 @@ TimeRange clamped(TimeRange view, const TimeRange& trace) {
 
 TimeRange zoomed(const TimeRange& view, double factor, Nanoseconds anchor, const TimeRange& trace) {
   const double slack = static_cast<double>(trace.length()) * (1 + 2 * kOverscroll);
-  const double length = std::clamp(static_cast<double>(view.length()) * factor, static_cast<double>(kShortestView), slack);
-  const double share = static_cast<double>(anchor - view.start) / static_cast<double>(view.length());
+  const double length = std::clamp(static_cast<double>(view.length()) * factor,
+                                   static_cast<double>(kShortestView), slack);
+  const double share =
+      static_cast<double>(anchor - view.start) / static_cast<double>(view.length());
   const Nanoseconds start = anchor - rounded(share * length);
   return clamped({start, start + std::max<Nanoseconds>(1, rounded(length))}, trace);
 }
 
-TimeRange panned(const TimeRange& view, Nanoseconds by, const TimeRange& trace) { return clamped({view.start + by, view.end + by}, trace); }
+TimeRange panned(const TimeRange& view, Nanoseconds by, const TimeRange& trace) {
+  return clamped({view.start + by, view.end + by}, trace);
+}
 
 TimeRange fitted(const TimeRange& target, const TimeRange& trace) {
   const Nanoseconds margin = std::max<Nanoseconds>(1, target.length() / 20);

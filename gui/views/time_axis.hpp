@@ -25,12 +25,15 @@ struct TimeAxis {
   Nanoseconds t_of(double x) const;
 };
 
-/// A view may go this far past each end of the trace, as a share of the trace: room for the first and last slice.
+/// A view may go this far past each end of the trace, as a share of the trace: room for the first
+/// and last slice.
 inline constexpr double kOverscroll = 0.05;
-/// The shortest view: 100 ns over the window; below, integers of a nanosecond would be steps on screen.
+/// The shortest view: 100 ns over the window; below, integers of a nanosecond would be steps on
+/// screen.
 inline constexpr Nanoseconds kShortestView = 100;
 
-/// `view` zoomed by `factor` (below 1 = closer) with `anchor` staying where it is; within the trace's bounds.
+/// `view` zoomed by `factor` (below 1 = closer) with `anchor` staying where it is; within the
+/// trace's bounds.
 TimeRange zoomed(const TimeRange& view, double factor, Nanoseconds anchor, const TimeRange& trace);
 TimeRange panned(const TimeRange& view, Nanoseconds by, const TimeRange& trace);
 /// `target` with a margin of 1/20 on each side.
@@ -42,6 +45,7 @@ struct Tick {
   Nanoseconds t = 0;
   QString label;  // empty: a minor tick
 };
-/// Ticks at 1, 2 or 5 times a power of ten, labels at least `min_label_px` apart, counted from `origin`.
+/// Ticks at 1, 2 or 5 times a power of ten, labels at least `min_label_px` apart, counted from
+/// `origin`.
 std::vector<Tick> ruler_ticks(const TimeAxis& axis, Nanoseconds origin, double min_label_px);
 }  // namespace stepcast::gui

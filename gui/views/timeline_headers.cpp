@@ -16,16 +16,20 @@ QString header_text(const TimelineScene& scene, const TimelineRow& row) {
   switch (row.kind) {
     case RowKind::node: {
       const trace::NodeInfo& node = store.nodes()[row.id];
-      return QString::fromStdString(node.label) + QString("  (%1 %2)").arg(node.ranks).arg(node.ranks == 1 ? "rank" : "ranks");
+      return QString::fromStdString(node.label) +
+             QString("  (%1 %2)").arg(node.ranks).arg(node.ranks == 1 ? "rank" : "ranks");
     }
     case RowKind::rank: {
       QString text = QString::fromStdString(store.ranks()[row.id].label);
       if (row.alike > 1) text += QString("  + %1 alike").arg(row.alike - 1);
       return text;
     }
-    case RowKind::track: return QString::fromStdString(store.tracks()[row.id].label);
-    case RowKind::counter: return QString::fromStdString(store.counters()[row.id].name);
-    case RowKind::delta: return "B - A per step";
+    case RowKind::track:
+      return QString::fromStdString(store.tracks()[row.id].label);
+    case RowKind::counter:
+      return QString::fromStdString(store.counters()[row.id].name);
+    case RowKind::delta:
+      return "B - A per step";
   }
   return {};
 }
@@ -37,15 +41,18 @@ void TimelineView::paint_header(QPainter& p, const TimelineRow& row, int top, bo
   p.fillRect(0, top, gutter_ - 1, row.height, is_head ? t.row_header : t.window);
   const bool is_b = row.side == 1 || scene_.is_side_b;
   const bool is_compared = scene_.sides.size() > 1 || scene_.is_side_b;
-  if (is_compared && row.kind != RowKind::delta) p.fillRect(0, top, 4, row.height, is_b ? t.b_edge : t.a_edge);
+  if (is_compared && row.kind != RowKind::delta)
+    p.fillRect(0, top, 4, row.height, is_b ? t.b_edge : t.a_edge);
   int x = 8 + row.depth * kIndent;
   if (is_head) {
     p.setRenderHint(QPainter::Antialiasing);
     p.setPen(Qt::NoPen);
     p.setBrush(t.dim_text);
     const double cy = top + row.height / 2.0;
-    const QPolygonF arrow = row.is_open ? QPolygonF{QPointF(x, cy - 3), QPointF(x + kArrow, cy - 3), QPointF(x + kArrow / 2.0, cy + 4)}
-                                        : QPolygonF{QPointF(x + 1, cy - 4), QPointF(x + 7, cy), QPointF(x + 1, cy + 4)};
+    const QPolygonF arrow =
+        row.is_open ? QPolygonF{QPointF(x, cy - 3), QPointF(x + kArrow, cy - 3),
+                                QPointF(x + kArrow / 2.0, cy + 4)}
+                    : QPolygonF{QPointF(x + 1, cy - 4), QPointF(x + 7, cy), QPointF(x + 1, cy + 4)};
     p.drawPolygon(arrow);
     p.setRenderHint(QPainter::Antialiasing, false);
   }
@@ -57,7 +64,9 @@ void TimelineView::paint_header(QPainter& p, const TimelineRow& row, int top, bo
   const QFontMetrics metrics(font, p.device());
   p.setPen(row.kind == RowKind::track || row.kind == RowKind::counter ? t.dim_text : t.text);
   const auto& choice = scene_.sides[row.side].choice;
-  const bool is_pinned = row.kind == RowKind::track && std::find(choice.pinned.begin(), choice.pinned.end(), row.id) != choice.pinned.end();
+  const bool is_pinned =
+      row.kind == RowKind::track &&
+      std::find(choice.pinned.begin(), choice.pinned.end(), row.id) != choice.pinned.end();
   int room = gutter_ - x - 8;
   if (is_pinned) {
     p.setBrush(t.hit);
@@ -66,15 +75,24 @@ void TimelineView::paint_header(QPainter& p, const TimelineRow& row, int top, bo
     p.setPen(t.text);
     room -= 12;
   }
-  const int text_height = row.kind == RowKind::track ? std::min(row.height, 20) : row.kind == RowKind::counter ? 18 : row.height;
+  const int text_height = row.kind == RowKind::track     ? std::min(row.height, 20)
+                          : row.kind == RowKind::counter ? 18
+                                                         : row.height;
   QString text = header_text(scene_, row);
   if (row.side == 0 && is_pinned && row.depth == 0)
-    text = QString::fromStdString(scene_.sides[0].facts.trace->ranks()[scene_.sides[0].facts.trace->tracks()[row.id].rank].label) + " / " + text;
-  p.drawText(QRect(x, top, room, text_height), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(text, Qt::ElideMiddle, room));
+    text = QString::fromStdString(
+               scene_.sides[0]
+                   .facts.trace->ranks()[scene_.sides[0].facts.trace->tracks()[row.id].rank]
+                   .label) +
+           " / " + text;
+  p.drawText(QRect(x, top, room, text_height), Qt::AlignVCenter | Qt::AlignLeft,
+             metrics.elidedText(text, Qt::ElideMiddle, room));
   if (row.kind == RowKind::counter) {
     const trace::CounterSeries& series = scene_.sides[row.side].facts.trace->counters()[row.id];
     p.setPen(t.dim_text);
-    p.drawText(QRect(x, top + 18, room, 16), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(number_text(series.least) + " to " + number_text(series.most), Qt::ElideRight, room));
+    p.drawText(QRect(x, top + 18, room, 16), Qt::AlignVCenter | Qt::AlignLeft,
+               metrics.elidedText(number_text(series.least) + " to " + number_text(series.most),
+                                  Qt::ElideRight, room));
   }
   p.restore();
   p.setPen(is_sticky ? t.border : t.grid);
@@ -87,7 +105,8 @@ void TimelineView::paint_gutter(QPainter& p, const QSize& size) {
     p.save();
     p.setClipRect(QRect(0, from, gutter_, height));
     const auto [first, last] = rows.visible(from_y, from_y + height);
-    for (std::size_t i = first; i < last; ++i) paint_header(p, rows.rows[i], rows.rows[i].y - from_y + from, false);
+    for (std::size_t i = first; i < last; ++i)
+      paint_header(p, rows.rows[i], rows.rows[i].y - from_y + from, false);
     p.restore();
   };
   draw(layout_, verticalScrollBar()->value(), rows_top(), size.height() - rows_top());
@@ -126,7 +145,9 @@ void TimelineView::paint_ruler(QPainter& p, const QSize& size) {
   const TimeAxis axis_now{view_, std::max(1.0, static_cast<double>(size.width() - gutter_))};
   const QFontMetrics metrics(p.font(), p.device());
   p.setPen(t.dim_text);
-  p.drawText(QRect(8, 22, gutter_ - 16, 22), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText("view " + time_text(static_cast<double>(view_.length())), Qt::ElideRight, gutter_ - 16));
+  p.drawText(QRect(8, 22, gutter_ - 16, 22), Qt::AlignVCenter | Qt::AlignLeft,
+             metrics.elidedText("view " + time_text(static_cast<double>(view_.length())),
+                                Qt::ElideRight, gutter_ - 16));
   p.save();
   p.setClipRect(QRect(gutter_, 0, size.width() - gutter_, kRuler));
   // Steps above, ticks below.
@@ -138,13 +159,18 @@ void TimelineView::paint_ruler(QPainter& p, const QSize& size) {
       const trace::Steps::Range& range = steps.common[i];
       const Nanoseconds begin = side.to_view(range.begin), end = side.to_view(range.end);
       if (!range.is_present || !view_.overlaps(begin, end)) continue;
-      const double x0 = gutter_ + std::max(0.0, axis_now.x_of(begin)), x1 = gutter_ + std::min(axis_now.width, axis_now.x_of(end));
+      const double x0 = gutter_ + std::max(0.0, axis_now.x_of(begin)),
+                   x1 = gutter_ + std::min(axis_now.width, axis_now.x_of(end));
       QColor fill = i % 2 == 0 ? t.a_edge : t.dim_text;
       fill.setAlpha(70);
       p.fillRect(QRectF(x0, 2, std::max(1.0, x1 - x0 - 1), 18), fill);
-      const QString text = QString("step %1").arg(steps.numbers[i]) + (x1 - x0 > 130 ? "  " + time_text(static_cast<double>(range.end - range.begin)) : QString());
+      const QString text =
+          QString("step %1").arg(steps.numbers[i]) +
+          (x1 - x0 > 130 ? "  " + time_text(static_cast<double>(range.end - range.begin))
+                         : QString());
       p.setPen(t.text);
-      if (x1 - x0 > metrics.horizontalAdvance(text) + 6) p.drawText(QRectF(x0 + 4, 2, x1 - x0 - 6, 18), Qt::AlignVCenter | Qt::AlignLeft, text);
+      if (x1 - x0 > metrics.horizontalAdvance(text) + 6)
+        p.drawText(QRectF(x0 + 4, 2, x1 - x0 - 6, 18), Qt::AlignVCenter | Qt::AlignLeft, text);
     }
   }
   double free_from = -1;
@@ -160,8 +186,11 @@ void TimelineView::paint_ruler(QPainter& p, const QSize& size) {
   p.restore();
   p.save();
   p.setPen(t.dim_text);
-  const QString how = side.facts.steps ? QString("steps: ") + QString::fromStdString(side.facts.steps->how) : QString("steps: ...");
-  p.drawText(QRect(8, 1, gutter_ - 16, 20), Qt::AlignVCenter | Qt::AlignLeft, metrics.elidedText(how, Qt::ElideRight, gutter_ - 16));
+  const QString how = side.facts.steps
+                          ? QString("steps: ") + QString::fromStdString(side.facts.steps->how)
+                          : QString("steps: ...");
+  p.drawText(QRect(8, 1, gutter_ - 16, 20), Qt::AlignVCenter | Qt::AlignLeft,
+             metrics.elidedText(how, Qt::ElideRight, gutter_ - 16));
   p.setPen(t.border);
   p.drawLine(gutter_ - 1, 0, gutter_ - 1, kRuler);
   p.restore();

@@ -11,7 +11,8 @@
 /// What lies over the rows: arrows, the marked area, bookmarks and notes.
 namespace stepcast::gui {
 namespace {
-constexpr std::size_t kMostArrows = 500;  // arrows a frame: 2 ms as lines, 8 ms as curves; a selection rarely has more
+constexpr std::size_t kMostArrows =
+    500;  // arrows a frame: 2 ms as lines, 8 ms as curves; a selection rarely has more
 
 void draw_arrow(QPainter& p, const QPointF& from, const QPointF& to) {
   QPainterPath path(from);
@@ -40,7 +41,8 @@ QRectF TimelineView::box_of(SliceRef slice) const {
     height = side.choice.lane_height - 2;
   }
   const TimeAxis axis_now = axis();
-  const double x0 = gutter_ + axis_now.x_of(side.to_view(store.start(slice.slice))), x1 = gutter_ + axis_now.x_of(side.to_view(store.end(slice.slice)));
+  const double x0 = gutter_ + axis_now.x_of(side.to_view(store.start(slice.slice))),
+               x1 = gutter_ + axis_now.x_of(side.to_view(store.end(slice.slice)));
   return {x0, static_cast<double>(top), std::max(1.0, x1 - x0), static_cast<double>(height)};
 }
 
@@ -69,7 +71,8 @@ void TimelineView::paint_flows(QPainter& p, const QSize&) {
   for (std::size_t i = 0; i < std::min(flows.size(), kMostArrows); ++i) {
     const trace::FlowArrow& flow = store.flows()[flows[i]];
     p.setPen(QPen(flow.from == shown.slice ? theme().hit : theme().a_edge, 1.6));
-    draw_arrow(p, end_point(flow.from, flow.from_track, flow.from_time), end_point(flow.to, flow.to_track, flow.to_time));
+    draw_arrow(p, end_point(flow.from, flow.from_track, flow.from_time),
+               end_point(flow.to, flow.to_track, flow.to_time));
   }
   p.setRenderHint(QPainter::Antialiasing, false);
 }
@@ -77,7 +80,8 @@ void TimelineView::paint_flows(QPainter& p, const QSize&) {
 void TimelineView::paint_area(QPainter& p, const QSize& size) {
   if (area_.is_empty() || scene_.is_empty()) return;
   const TimeAxis axis_now{view_, std::max(1.0, static_cast<double>(size.width() - gutter_))};
-  const double x0 = std::max<double>(gutter_, gutter_ + axis_now.x_of(area_.start)), x1 = std::min<double>(size.width(), gutter_ + axis_now.x_of(area_.end));
+  const double x0 = std::max<double>(gutter_, gutter_ + axis_now.x_of(area_.start)),
+               x1 = std::min<double>(size.width(), gutter_ + axis_now.x_of(area_.end));
   if (x1 <= gutter_ || x0 >= size.width()) return;
   QColor fill = theme().a_edge;
   fill.setAlpha(46);
@@ -85,7 +89,10 @@ void TimelineView::paint_area(QPainter& p, const QSize& size) {
   p.setClipRect(QRect(gutter_, 0, size.width() - gutter_, size.height()));
   const auto fill_rows = [&](const RowLayout& rows, int shift, int from, int to) {
     for (const TimelineRow& row : rows.rows) {
-      const bool is_in = area_.tracks.empty() || (row.kind == RowKind::track && row.side == 0 && std::find(area_.tracks.begin(), area_.tracks.end(), row.id) != area_.tracks.end());
+      const bool is_in =
+          area_.tracks.empty() ||
+          (row.kind == RowKind::track && row.side == 0 &&
+           std::find(area_.tracks.begin(), area_.tracks.end(), row.id) != area_.tracks.end());
       const int top = std::max(from, row.y + shift), bottom = std::min(to, row.bottom() + shift);
       if (is_in && bottom > top) p.fillRect(QRectF(x0, top, x1 - x0, bottom - top), fill);
     }
@@ -99,7 +106,8 @@ void TimelineView::paint_area(QPainter& p, const QSize& size) {
   const QString text = time_text(static_cast<double>(area_.end - area_.start));
   const QFontMetrics metrics(p.font(), p.device());
   const double width = metrics.horizontalAdvance(text) + 12;
-  double middle = std::clamp((x0 + x1) / 2, gutter_ + width / 2, std::max(gutter_ + width / 2, size.width() - width / 2));
+  double middle = std::clamp((x0 + x1) / 2, gutter_ + width / 2,
+                             std::max(gutter_ + width / 2, size.width() - width / 2));
   const QRectF box(middle - width / 2, 22, width, 18);
   p.fillRect(box, theme().a_edge);
   p.setPen(Theme::readable_on(theme().a_edge));
@@ -121,7 +129,8 @@ void TimelineView::paint_marks(QPainter& p, const QSize& size) {
       QColor fill = colour;
       fill.setAlpha(40);
       p.fillRect(QRectF(x, kRuler - 6, axis_now.x_of(mark.end) + gutter_ - x, 6), colour);
-      p.fillRect(QRectF(x, kRuler, axis_now.x_of(mark.end) + gutter_ - x, size.height() - kRuler), fill);
+      p.fillRect(QRectF(x, kRuler, axis_now.x_of(mark.end) + gutter_ - x, size.height() - kRuler),
+                 fill);
     }
     p.setPen(QPen(colour, 1.5));
     p.drawLine(QPointF(x, 22), QPointF(x, size.height()));

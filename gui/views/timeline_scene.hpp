@@ -16,7 +16,8 @@
 namespace stepcast::gui {
 enum class ColourMode { category, name, slowness };
 
-/// A linear stretch of the map from a trace's own time to pixels. A has one, B one per aligned step.
+/// A linear stretch of the map from a trace's own time to pixels. A has one, B one per aligned
+/// step.
 struct Strip {
   Nanoseconds begin = 0, end = 0;  // of the trace
   double x0 = 0;                   // logical pixels of `begin`
@@ -28,11 +29,12 @@ struct Strip {
 struct SceneSide {
   TraceFacts facts;
   RowChoice choice;
-  std::shared_ptr<const trace::TimeMap> map;  // of B: how its times are drawn on A's axis
+  std::shared_ptr<const trace::TimeMap> map;         // of B: how its times are drawn on A's axis
   std::shared_ptr<const trace::BoundFilter> filter;  // what matches stays bright
-  std::shared_ptr<const std::vector<trace::SliceId>> partner;  // slice -> slice of the other side, or kNoId
+  std::shared_ptr<const std::vector<trace::SliceId>>
+      partner;  // slice -> slice of the other side, or kNoId
   std::vector<std::shared_ptr<const trace::CounterMip>> counters;
-  std::vector<double> typical_ns;             // by op: median duration, for ColourMode::slowness
+  std::vector<double> typical_ns;  // by op: median duration, for ColourMode::slowness
   std::shared_ptr<const std::unordered_set<trace::SliceId>> critical;
 
   Nanoseconds to_view(Nanoseconds t) const { return map ? map->b_to_a(t) : t; }
@@ -43,10 +45,10 @@ struct SceneSide {
 
 /// Everything a timeline shows.
 struct TimelineScene {
-  std::vector<SceneSide> sides;  // one, or A and B
+  std::vector<SceneSide> sides;                                // one, or A and B
   std::vector<std::pair<trace::RankId, trace::RankId>> pairs;  // ranks of A and B under each other
-  std::shared_ptr<const trace::DeltaMatrix> deltas;            // steps of `delta_steps` x ranks of A
-  std::vector<std::pair<int, int>> delta_steps;                // step indices of A and B
+  std::shared_ptr<const trace::DeltaMatrix> deltas;  // steps of `delta_steps` x ranks of A
+  std::vector<std::pair<int, int>> delta_steps;      // step indices of A and B
   ColourMode colours = ColourMode::category;
   bool shows_critical = false, shows_flows = true;
   bool is_side_b = false;  // a single trace drawn as B: orange edge

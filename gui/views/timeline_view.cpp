@@ -21,11 +21,13 @@ TimelineView::TimelineView(QWidget* parent) : QAbstractScrollArea(parent) {
 
 void TimelineView::set_scene(TimelineScene scene, bool keeps_view) {
   const bool had_rows = !scene_.is_empty();
-  const bool is_other_trace = !had_rows || scene.is_empty() || scene.sides[0].facts.trace != scene_.sides[0].facts.trace;
+  const bool is_other_trace =
+      !had_rows || scene.is_empty() || scene.sides[0].facts.trace != scene_.sides[0].facts.trace;
   const bool showed_all = had_rows && view_ == fitted(whole_, whole_);
   scene_ = std::move(scene);
   whole_ = extent_of(scene_).value_or(TimeRange{0, 1});
-  if (bounds_ && !scene_.is_empty()) whole_ = {std::min(whole_.start, bounds_->start), std::max(whole_.end, bounds_->end)};
+  if (bounds_ && !scene_.is_empty())
+    whole_ = {std::min(whole_.start, bounds_->start), std::max(whole_.end, bounds_->end)};
   const bool starts_anew = !keeps_view || !had_rows;
   if (is_other_trace || starts_anew) {
     // Ids of slices and tracks are those of one store.
@@ -45,8 +47,10 @@ std::optional<TimeRange> TimelineView::extent_of(const TimelineScene& scene) {
   std::optional<TimeRange> all;
   for (const SceneSide& side : scene.sides) {
     if (side.facts.trace == nullptr || side.facts.trace->slices() == 0) continue;
-    const Nanoseconds begin = side.to_view(side.facts.trace->begin()), end = std::max(begin + 1, side.to_view(side.facts.trace->end()));
-    all = all ? TimeRange{std::min(all->start, begin), std::max(all->end, end)} : TimeRange{begin, end};
+    const Nanoseconds begin = side.to_view(side.facts.trace->begin()),
+                      end = std::max(begin + 1, side.to_view(side.facts.trace->end()));
+    all = all ? TimeRange{std::min(all->start, begin), std::max(all->end, end)}
+              : TimeRange{begin, end};
   }
   return all;
 }
@@ -56,8 +60,11 @@ void TimelineView::relayout() {
   pinned_ = {};
   if (!scene_.is_empty()) {
     if (scene_.sides.size() > 1)
-      layout_ = interleaved_rows({scene_.sides[0].facts.trace.get(), &scene_.sides[0].choice}, {scene_.sides[1].facts.trace.get(), &scene_.sides[1].choice}, scene_.pairs);
-    else layout_ = rows_of(*scene_.sides[0].facts.trace, scene_.sides[0].choice);
+      layout_ = interleaved_rows({scene_.sides[0].facts.trace.get(), &scene_.sides[0].choice},
+                                 {scene_.sides[1].facts.trace.get(), &scene_.sides[1].choice},
+                                 scene_.pairs);
+    else
+      layout_ = rows_of(*scene_.sides[0].facts.trace, scene_.sides[0].choice);
     pinned_ = pinned_rows(*scene_.sides[0].facts.trace, scene_.sides[0].choice);
   }
   update_scroll_range();
@@ -69,7 +76,9 @@ void TimelineView::repaint_rows() {
   viewport()->update();
 }
 
-int TimelineView::pinned_shown() const { return pinned_.rows.empty() ? 0 : std::min(pinned_.height, pinned_limit_) + 3; }
+int TimelineView::pinned_shown() const {
+  return pinned_.rows.empty() ? 0 : std::min(pinned_.height, pinned_limit_) + 3;
+}
 
 void TimelineView::update_scroll_range() {
   const int shown = std::max(1, viewport()->height() - rows_top());
@@ -78,11 +87,15 @@ void TimelineView::update_scroll_range() {
   verticalScrollBar()->setSingleStep(24);
 }
 
-TimeAxis TimelineView::axis() const { return {view_, std::max(1.0, static_cast<double>(viewport()->width() - gutter_))}; }
+TimeAxis TimelineView::axis() const {
+  return {view_, std::max(1.0, static_cast<double>(viewport()->width() - gutter_))};
+}
 
 ViewState TimelineView::state() const {
   // Slices of two sides share the record: the side is the lowest bit.
-  return {view_, verticalScrollBar()->value(), selected_.is_set() ? static_cast<std::int64_t>(selected_.slice) * 2 + selected_.side : -1, area_};
+  return {view_, verticalScrollBar()->value(),
+          selected_.is_set() ? static_cast<std::int64_t>(selected_.slice) * 2 + selected_.side : -1,
+          area_};
 }
 
 void TimelineView::record(bool merges) {
@@ -95,7 +108,10 @@ void TimelineView::apply(const ViewState& state) {
   is_applying_ = true;
   view_ = state.time;
   area_ = state.area;
-  const SliceRef slice = state.selected < 0 ? SliceRef{} : SliceRef{static_cast<int>(state.selected % 2), static_cast<trace::SliceId>(state.selected / 2)};
+  const SliceRef slice = state.selected < 0
+                             ? SliceRef{}
+                             : SliceRef{static_cast<int>(state.selected % 2),
+                                        static_cast<trace::SliceId>(state.selected / 2)};
   verticalScrollBar()->setValue(state.scroll);
   if (!(slice == selected_)) {
     selected_ = slice;
@@ -147,7 +163,8 @@ std::vector<trace::LaneId> TimelineView::area_lanes() const {
   if (scene_.is_empty()) return lanes;
   const trace::TraceStore& store = *scene_.sides[0].facts.trace;
   for (const std::uint32_t track : area_.tracks)
-    for (std::uint32_t i = 0; i < store.tracks()[track].lanes; ++i) lanes.push_back(store.tracks()[track].first_lane + i);
+    for (std::uint32_t i = 0; i < store.tracks()[track].lanes; ++i)
+      lanes.push_back(store.tracks()[track].first_lane + i);
   return lanes;
 }
 
@@ -155,7 +172,8 @@ void TimelineView::scroll_to_row(int row) {
   if (row < 0 || row >= static_cast<int>(layout_.rows.size())) return;
   const TimelineRow& r = layout_.rows[static_cast<std::size_t>(row)];
   const int shown = viewport()->height() - rows_top(), top = verticalScrollBar()->value();
-  if (r.y < top + 48 || r.bottom() > top + shown) verticalScrollBar()->setValue(std::max(0, r.y - shown / 3));
+  if (r.y < top + 48 || r.bottom() > top + shown)
+    verticalScrollBar()->setValue(std::max(0, r.y - shown / 3));
 }
 
 void TimelineView::reveal(SliceRef slice) {
@@ -164,7 +182,9 @@ void TimelineView::reveal(SliceRef slice) {
   const trace::TraceStore& store = *side.facts.trace;
   const trace::TrackId track = store.track_of(slice.slice);
   const trace::RankId rank = store.tracks()[track].rank;
-  const bool was_closed = !side.choice.open_ranks.contains(rank) || side.choice.hidden.contains(track) || side.choice.closed_nodes.contains(store.ranks()[rank].node);
+  const bool was_closed = !side.choice.open_ranks.contains(rank) ||
+                          side.choice.hidden.contains(track) ||
+                          side.choice.closed_nodes.contains(store.ranks()[rank].node);
   if (was_closed) {
     side.choice.open_ranks.insert(rank);
     side.choice.hidden.erase(track);
@@ -173,11 +193,14 @@ void TimelineView::reveal(SliceRef slice) {
     emit rows_changed();
   }
   scroll_to_row(layout_.row_of_track(store, track, slice.side));
-  const Nanoseconds begin = side.to_view(store.start(slice.slice)), end = side.to_view(store.end(slice.slice));
-  if (begin < view_.start || end > view_.end || static_cast<double>(end - begin) < axis().ns_per_px() * 2) {
+  const Nanoseconds begin = side.to_view(store.start(slice.slice)),
+                    end = side.to_view(store.end(slice.slice));
+  if (begin < view_.start || end > view_.end ||
+      static_cast<double>(end - begin) < axis().ns_per_px() * 2) {
     // Centre it; closer only when it would be too small to see.
     Nanoseconds length = view_.length();
-    if (static_cast<double>(end - begin) < axis().ns_per_px() * 2) length = std::max<Nanoseconds>((end - begin) * 40, kShortestView);
+    if (static_cast<double>(end - begin) < axis().ns_per_px() * 2)
+      length = std::max<Nanoseconds>((end - begin) * 40, kShortestView);
     if (end - begin > length) length = (end - begin) * 11 / 10;
     const Nanoseconds middle = begin + (end - begin) / 2;
     set_view({middle - length / 2, middle + length - length / 2});
@@ -194,14 +217,16 @@ void TimelineView::set_gutter(int width) {
 }
 
 Nanoseconds TimelineView::anchor() const {
-  if (pointer_ && pointer_->x() > gutter_ && pointer_->x() < viewport()->width()) return axis().t_of(pointer_->x() - gutter_);
+  if (pointer_ && pointer_->x() > gutter_ && pointer_->x() < viewport()->width())
+    return axis().t_of(pointer_->x() - gutter_);
   return view_.start + view_.length() / 2;
 }
 
 void TimelineView::draw_rows() {
   const double dpr = viewport()->devicePixelRatioF();
   const QSize size = viewport()->size();
-  const QSize device(static_cast<int>(std::ceil(size.width() * dpr)), static_cast<int>(std::ceil(size.height() * dpr)));
+  const QSize device(static_cast<int>(std::ceil(size.width() * dpr)),
+                     static_cast<int>(std::ceil(size.height() * dpr)));
   if (buffer_.size() != device) buffer_ = QImage(device, QImage::Format_RGB32);
   buffer_.setDevicePixelRatio(dpr);
   QElapsedTimer watch;
@@ -225,7 +250,9 @@ void TimelineView::paintEvent(QPaintEvent*) {
   if (drag_ == Drag::zoom) {
     QColor fill = theme().hit;
     fill.setAlpha(60);
-    painter.fillRect(QRect(QPoint(std::min(drag_start_.x(), drag_now_.x()), kRuler), QPoint(std::max(drag_start_.x(), drag_now_.x()), height())), fill);
+    painter.fillRect(QRect(QPoint(std::min(drag_start_.x(), drag_now_.x()), kRuler),
+                           QPoint(std::max(drag_start_.x(), drag_now_.x()), height())),
+                     fill);
   }
   if (pointer_ && pointer_->x() > gutter_ && !scene_.is_empty()) {
     painter.setPen(QPen(theme().dim_text, 1, Qt::DotLine));
@@ -240,10 +267,12 @@ void TimelineView::paintEvent(QPaintEvent*) {
 void TimelineView::paint_all(QPainter& painter, const QSize& size) {
   if (scene_.is_empty()) {
     painter.setPen(theme().dim_text);
-    painter.drawText(QRect(QPoint(0, 0), size), Qt::AlignCenter, "No trace is open.\nDrop a trace here, or press Ctrl+O.");
+    painter.drawText(QRect(QPoint(0, 0), size), Qt::AlignCenter,
+                     "No trace is open.\nDrop a trace here, or press Ctrl+O.");
     return;
   }
-  // Rows are drawn into the image that the painter is on; other devices (SVG) get them as one picture.
+  // Rows are drawn into the image that the painter is on; other devices (SVG) get them as one
+  // picture.
   auto* image = dynamic_cast<QImage*>(painter.device());
   QImage own;
   if (image == nullptr) {
@@ -266,7 +295,9 @@ void TimelineView::paint_all(QPainter& painter, const QSize& size) {
     const SliceRef partner = [&] {
       if (!selected_.is_set() || scene_.sides.size() < 2) return SliceRef{};
       const auto& list = scene_.sides[static_cast<std::size_t>(selected_.side)].partner;
-      return list && selected_.slice < list->size() ? SliceRef{1 - selected_.side, (*list)[selected_.slice]} : SliceRef{};
+      return list && selected_.slice < list->size()
+                 ? SliceRef{1 - selected_.side, (*list)[selected_.slice]}
+                 : SliceRef{};
     }();
     rows_painter.set_selection(selected_, partner);
     over->save();
@@ -275,14 +306,28 @@ void TimelineView::paint_all(QPainter& painter, const QSize& size) {
     for (std::size_t i = first; i < last; ++i) {
       const TimelineRow& row = rows.rows[i];
       const int y = row.y - from_y + from;
-      if (i % 2 == 1 || row.kind == RowKind::node) over->fillRect(gutter_, y, size.width() - gutter_, row.height, row.kind == RowKind::node ? theme().row_header : theme().alternate);
-      if (row.side == 1) over->fillRect(QRectF(gutter_, y, size.width() - gutter_, row.height), QColor(theme().b_edge.red(), theme().b_edge.green(), theme().b_edge.blue(), 14));
+      if (i % 2 == 1 || row.kind == RowKind::node)
+        over->fillRect(gutter_, y, size.width() - gutter_, row.height,
+                       row.kind == RowKind::node ? theme().row_header : theme().alternate);
+      if (row.side == 1)
+        over->fillRect(
+            QRectF(gutter_, y, size.width() - gutter_, row.height),
+            QColor(theme().b_edge.red(), theme().b_edge.green(), theme().b_edge.blue(), 14));
       switch (row.kind) {
-        case RowKind::track: rows_painter.track(row, y, gutter_); break;
-        case RowKind::rank: rows_painter.rank_state(row, y, gutter_); break;
-        case RowKind::counter: rows_painter.counter(*over, row, y, gutter_); break;
-        case RowKind::delta: rows_painter.delta(row, y, gutter_); break;
-        case RowKind::node: break;
+        case RowKind::track:
+          rows_painter.track(row, y, gutter_);
+          break;
+        case RowKind::rank:
+          rows_painter.rank_state(row, y, gutter_);
+          break;
+        case RowKind::counter:
+          rows_painter.counter(*over, row, y, gutter_);
+          break;
+        case RowKind::delta:
+          rows_painter.delta(row, y, gutter_);
+          break;
+        case RowKind::node:
+          break;
       }
       over->setPen(theme().grid);
       over->drawLine(gutter_, y + row.height - 1, size.width(), y + row.height - 1);

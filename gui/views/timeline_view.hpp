@@ -14,14 +14,16 @@ struct TimeMark {
   QColor colour;
 };
 
-/// The timeline: ruler with steps, gutter with the tree of rows, pinned tracks, the rows themselves. Keyboard actions are slots, so
-/// that the window's action list, the palette and the tests call the same code.
+/// The timeline: ruler with steps, gutter with the tree of rows, pinned tracks, the rows
+/// themselves. Keyboard actions are slots, so that the window's action list, the palette and the
+/// tests call the same code.
 class TimelineView : public QAbstractScrollArea {
   Q_OBJECT
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  /// Shows a scene. `keeps_view`: the part of time and the scroll position stay (more of the same trace was read).
+  /// Shows a scene. `keeps_view`: the part of time and the scroll position stay (more of the same
+  /// trace was read).
   void set_scene(TimelineScene scene, bool keeps_view);
   /// A part of time that can be seen beside the trace's own: linked timelines reach equally far.
   void set_bounds(std::optional<TimeRange> bounds) { bounds_ = bounds; }
@@ -85,7 +87,7 @@ class TimelineView : public QAbstractScrollArea {
   void view_changed(const stepcast::gui::TimeRange& view, int scroll);
   void slice_selected(const stepcast::gui::SliceRef& slice);
   void area_changed();
-  void rows_changed();     // pins, hidden or open rows
+  void rows_changed();  // pins, hidden or open rows
   void history_changed(bool can_undo, bool can_redo);
   void hovered(const QString& text);
   void menu_wanted(const QPoint& global, const stepcast::gui::SliceRef& slice, int row);
@@ -106,7 +108,10 @@ class TimelineView : public QAbstractScrollArea {
 
  private:
   enum class Drag { none, area, area_begin, area_end, pan, zoom, gutter, pin_border, offset };
-  struct Frame { QRect rows; int pinned_height = 0; };  // of the viewport
+  struct Frame {
+    QRect rows;
+    int pinned_height = 0;
+  };  // of the viewport
   int pinned_shown() const;
   int rows_top() const { return kRuler + pinned_shown(); }
   void update_scroll_range();

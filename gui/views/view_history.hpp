@@ -6,7 +6,8 @@
 
 /// Undo and redo of every zoom, scroll and selection, without a window.
 namespace stepcast::gui {
-/// Marked part of time on a set of rows (by row of the layout's track order); empty when length is 0.
+/// Marked part of time on a set of rows (by row of the layout's track order); empty when length is
+/// 0.
 struct Area {
   Nanoseconds start = 0, end = 0;
   std::vector<std::uint32_t> tracks;
@@ -15,16 +16,16 @@ struct Area {
 };
 struct ViewState {
   TimeRange time;
-  int scroll = 0;                // pixels of the first visible row
-  std::int64_t selected = -1;    // slice, or -1
+  int scroll = 0;              // pixels of the first visible row
+  std::int64_t selected = -1;  // slice, or -1
   Area area;
   friend bool operator==(const ViewState&, const ViewState&) = default;
 };
 
 class ViewHistory {
  public:
-  /// Remembers `state` as the present. Equal states are not repeated; `merges` replaces the present when the last record also
-  /// merged (a wheel turned ten times is one step back).
+  /// Remembers `state` as the present. Equal states are not repeated; `merges` replaces the present
+  /// when the last record also merged (a wheel turned ten times is one step back).
   void record(const ViewState& state, bool merges = false);
   bool can_undo() const { return at_ > 0; }
   bool can_redo() const { return at_ + 1 < states_.size(); }

@@ -12,7 +12,8 @@ namespace fs = std::filesystem;
 namespace {
 std::vector<fs::path> folders() {
   std::vector<fs::path> found;
-  if (const char* named = std::getenv("STEPCAST_PLUGINS"); named != nullptr && *named != '\0') found.emplace_back(named);
+  if (const char* named = std::getenv("STEPCAST_PLUGINS"); named != nullptr && *named != '\0')
+    found.emplace_back(named);
   std::error_code error;
   const fs::path binary = fs::read_symlink("/proc/self/exe", error).parent_path();
   if (!error) found.insert(found.end(), {binary, binary / ".." / "lib" / "stepcast"});
@@ -40,12 +41,14 @@ std::unique_ptr<Backend> load_plugin(const std::string& file, PluginSearch& sear
     }
     const auto* plugin = static_cast<const BackendPlugin*>(dlsym(library, kPluginSymbol));
     if (plugin == nullptr || std::strcmp(plugin->build, kPluginBuild) != 0) {
-      search.tried.push_back(fmt::format("{}: built as \"{}\", this program is \"{}\"", path.string(),
-                                         plugin == nullptr ? "something else" : plugin->build, kPluginBuild));
+      search.tried.push_back(
+          fmt::format("{}: built as \"{}\", this program is \"{}\"", path.string(),
+                      plugin == nullptr ? "something else" : plugin->build, kPluginBuild));
       dlclose(library);
       continue;
     }
-    // Never closed: objects of the backend, and threads of the vendor's libraries, live as long as the process.
+    // Never closed: objects of the backend, and threads of the vendor's libraries, live as long as
+    // the process.
     return std::unique_ptr<Backend>(plugin->create());
   }
   return nullptr;

@@ -7,8 +7,8 @@
 
 namespace stepcast::runtime {
 
-Timeline timeline_of(const std::vector<OpLabel>& labels, const std::vector<Activity>& activities, const std::vector<std::string>& streams,
-                     int node, int rank) {
+Timeline timeline_of(const std::vector<OpLabel>& labels, const std::vector<Activity>& activities,
+                     const std::vector<std::string>& streams, int node, int rank) {
   Timeline timeline;
   timeline.origin = "measured";
   for (const std::string& stream : streams) timeline.tracks.push_back({node, rank, stream});
@@ -21,7 +21,8 @@ Timeline timeline_of(const std::vector<OpLabel>& labels, const std::vector<Activ
 
   std::map<std::pair<std::int32_t, std::uint32_t>, std::size_t> span_of;  // (label, stream) -> span
   for (const Activity& activity : activities) {
-    const bool is_labelled = activity.label >= 0 && activity.label < static_cast<std::int32_t>(labels.size());
+    const bool is_labelled =
+        activity.label >= 0 && activity.label < static_cast<std::int32_t>(labels.size());
     const std::pair key{activity.label, activity.stream};
     if (const auto found = span_of.find(key); is_labelled && found != span_of.end()) {
       Span& span = timeline.spans[found->second];

@@ -16,7 +16,8 @@ std::string RecordLosses::text() const {
 }
 bool RecordLosses::spoils(std::int64_t used) const { return dropped > 0 || untimed * 1000 > used; }
 
-std::vector<Activity> activities_of(RecordBatch& batch, const std::map<std::uint32_t, std::uint32_t>& index_of,
+std::vector<Activity> activities_of(RecordBatch& batch,
+                                    const std::map<std::uint32_t, std::uint32_t>& index_of,
                                     const std::map<std::uint64_t, std::int32_t>& label_of_node) {
   std::vector<Activity> activities;
   for (const DeviceRecord& record : batch.records) {
@@ -30,12 +31,16 @@ std::vector<Activity> activities_of(RecordBatch& batch, const std::map<std::uint
       continue;
     }
     Activity activity{-1, stream->second, record.start, record.end};
-    if (const auto node = label_of_node.find(record.graph_node); record.graph_node != 0 && node != label_of_node.end()) activity.label = node->second;
-    else if (const auto external = batch.external_of.find(record.correlation); external != batch.external_of.end())
+    if (const auto node = label_of_node.find(record.graph_node);
+        record.graph_node != 0 && node != label_of_node.end())
+      activity.label = node->second;
+    else if (const auto external = batch.external_of.find(record.correlation);
+             external != batch.external_of.end())
       activity.label = static_cast<std::int32_t>(external->second) - 1;
     activities.push_back(activity);
   }
-  std::stable_sort(activities.begin(), activities.end(), [](const Activity& a, const Activity& b) { return a.start < b.start; });
+  std::stable_sort(activities.begin(), activities.end(),
+                   [](const Activity& a, const Activity& b) { return a.start < b.start; });
   return activities;
 }
 }  // namespace stepcast::runtime

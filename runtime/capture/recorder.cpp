@@ -34,7 +34,8 @@ std::uint32_t Recorder::add_stream(const std::string& name) {
 
 std::int32_t Recorder::open(std::string_view name, Category category, std::int32_t micro_batch) {
   if (!is_on_) return -1;
-  STEPCAST_ASSERT(current_ < 0, "op scopes are opened and closed one after another by the step's code");
+  STEPCAST_ASSERT(current_ < 0,
+                  "op scopes are opened and closed one after another by the step's code");
   labels_.push_back({name, category, micro_batch, now(), 0});
   current_ = static_cast<std::int32_t>(labels_.size() - 1);
   on_open(current_);

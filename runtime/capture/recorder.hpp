@@ -8,8 +8,9 @@
 #include "sim/core/units.hpp"
 #include "sim/timeline/timeline.hpp"
 
-/// What a device did and when. Work enqueued while a label is open belongs to that label; the device side adds one Activity per
-/// kernel, copy or collective. cuda fills it from CUPTI records (external correlation id = label id), cpu from its worker threads.
+/// What a device did and when. Work enqueued while a label is open belongs to that label; the
+/// device side adds one Activity per kernel, copy or collective. cuda fills it from CUPTI records
+/// (external correlation id = label id), cpu from its worker threads.
 namespace stepcast::runtime {
 
 /// One op of the step as the host issued it.
@@ -50,7 +51,8 @@ class Recorder {
   static Nanoseconds now();
 
  protected:
-  /// Hooks of a backend whose records come from elsewhere (cuda: CUPTI on and off, external correlation push and pop).
+  /// Hooks of a backend whose records come from elsewhere (cuda: CUPTI on and off, external
+  /// correlation push and pop).
   virtual void on_start() {}
   virtual void on_stop() {}  // deliver what is still buffered through add()
   virtual void on_open(std::int32_t /*label*/) {}
@@ -68,9 +70,12 @@ class Recorder {
 /// Names the work enqueued during its life.
 class OpScope {
  public:
-  OpScope(Recorder& recorder, std::string_view name, Category category = Category::compute, std::int32_t micro_batch = -1)
+  OpScope(Recorder& recorder, std::string_view name, Category category = Category::compute,
+          std::int32_t micro_batch = -1)
       : recorder_(recorder), label_(recorder.open(name, category, micro_batch)) {}
-  ~OpScope() { if (label_ >= 0) recorder_.close(label_); }
+  ~OpScope() {
+    if (label_ >= 0) recorder_.close(label_);
+  }
   OpScope(const OpScope&) = delete;
   OpScope& operator=(const OpScope&) = delete;
 
@@ -79,9 +84,10 @@ class OpScope {
   std::int32_t label_;
 };
 
-/// Labels and activities as the simulator's timeline: one span per op and stream, from its first activity's start to its last
-/// one's end; a track per stream and one for the host that issued. Times count from the earliest of all.
-/// Activities without a label become spans named "custom" of Category::other. Pure.
-Timeline timeline_of(const std::vector<OpLabel>& labels, const std::vector<Activity>& activities, const std::vector<std::string>& streams,
-                     int node, int rank);
+/// Labels and activities as the simulator's timeline: one span per op and stream, from its first
+/// activity's start to its last one's end; a track per stream and one for the host that issued.
+/// Times count from the earliest of all. Activities without a label become spans named "custom" of
+/// Category::other. Pure.
+Timeline timeline_of(const std::vector<OpLabel>& labels, const std::vector<Activity>& activities,
+                     const std::vector<std::string>& streams, int node, int rank);
 }  // namespace stepcast::runtime

@@ -6,7 +6,9 @@ class BlockCompressor final : public FeedbackCompressor {
  public:
   BlockCompressor(const CompressorChoice& choice, const CompressorPlace& place)
       : FeedbackCompressor(choice, place),
-        format_(choice.scheme == "int8" ? BlockFormat::int8 : choice.scheme == "fp8" ? BlockFormat::fp8 : BlockFormat::sign),
+        format_(choice.scheme == "int8"  ? BlockFormat::int8
+                : choice.scheme == "fp8" ? BlockFormat::fp8
+                                         : BlockFormat::sign),
         words_(blocks_of(place.elements) * words_per_block(format_)),
         payload_(place.device, words_, Precision::fp32),
         gathered_(place.device, words_ * place.ranks, Precision::fp32) {}
@@ -16,7 +18,8 @@ class BlockCompressor final : public FeedbackCompressor {
     return {Combine::all_gather, payload_.view(), gathered_.view(), {words_}};
   }
   void decode(Stream& stream, int /*round*/, View gradient) override {
-    place_.loops.decode_blocks(stream, format_, gathered_.view(), place_.ranks, gradient, place_.elements);
+    place_.loops.decode_blocks(stream, format_, gathered_.view(), place_.ranks, gradient,
+                               place_.elements);
   }
 
  private:
@@ -25,7 +28,8 @@ class BlockCompressor final : public FeedbackCompressor {
   Buffer payload_, gathered_;
 };
 }  // namespace
-std::unique_ptr<Compressor> new_blocks(const CompressorChoice& choice, const CompressorPlace& place) {
+std::unique_ptr<Compressor> new_blocks(const CompressorChoice& choice,
+                                       const CompressorPlace& place) {
   return std::make_unique<BlockCompressor>(choice, place);
 }
 }  // namespace stepcast::runtime

@@ -4,13 +4,18 @@
 #include "runtime/compress/block_codec.hpp"
 #include "runtime/device/view.hpp"
 
-/// What gradient compressors ask of a device: loops over one flat gradient of n fp32 elements, asynchronous on a stream.
-/// `x` is the gradient plus the residual; encode_* turn it into the payload and leave in x what the payload lost.
+/// What gradient compressors ask of a device: loops over one flat gradient of n fp32 elements,
+/// asynchronous on a stream. `x` is the gradient plus the residual; encode_* turn it into the
+/// payload and leave in x what the payload lost.
 namespace stepcast::runtime {
 class Stream;
 
-/// (rows, cols) matrix M that PowerSGD makes of the gradient; the last row is padded with zeros beyond `elements`.
-struct PowerShape { std::int64_t rows = 0, cols = 0, elements = 0; int rank = 0; };
+/// (rows, cols) matrix M that PowerSGD makes of the gradient; the last row is padded with zeros
+/// beyond `elements`.
+struct PowerShape {
+  std::int64_t rows = 0, cols = 0, elements = 0;
+  int rank = 0;
+};
 
 class CompressKernels {
  public:
@@ -25,16 +30,21 @@ class CompressKernels {
   /// Blocks with scales, see block_codec.hpp. `payload` holds blocks_of(n) * words_per_block words.
   virtual void encode_blocks(Stream&, BlockFormat, View x, View payload, std::int64_t n) = 0;
   /// g = sum over the payloads of `ranks` ranks, one after another.
-  virtual void decode_blocks(Stream&, BlockFormat, View payloads, int ranks, View g, std::int64_t n) = 0;
-  /// The `kept` elements of largest magnitude, of equal ones those of lower index: payload = kept indices (uint32, ascending), then
-  /// kept values. x is zeroed there.
+  virtual void decode_blocks(Stream&, BlockFormat, View payloads, int ranks, View g,
+                             std::int64_t n) = 0;
+  /// The `kept` elements of largest magnitude, of equal ones those of lower index: payload = kept
+  /// indices (uint32, ascending), then kept values. x is zeroed there.
   virtual std::int64_t top_k_workspace(std::int64_t n) const = 0;  // bytes
-  virtual void encode_top_k(Stream&, View x, View payload, View workspace, std::int64_t n, std::int64_t kept) = 0;
-  virtual void decode_top_k(Stream&, View payloads, int ranks, View g, std::int64_t n, std::int64_t kept) = 0;
+  virtual void encode_top_k(Stream&, View x, View payload, View workspace, std::int64_t n,
+                            std::int64_t kept) = 0;
+  virtual void decode_top_k(Stream&, View payloads, int ranks, View g, std::int64_t n,
+                            std::int64_t kept) = 0;
   /// payload = the values at the indices that `seed` draws; x is zeroed there.
-  virtual void encode_random_k(Stream&, View x, View payload, std::int64_t n, std::int64_t kept, std::uint64_t seed) = 0;
+  virtual void encode_random_k(Stream&, View x, View payload, std::int64_t n, std::int64_t kept,
+                               std::uint64_t seed) = 0;
   /// g = factor * payload at those indices, 0 elsewhere.
-  virtual void decode_random_k(Stream&, View payload, View g, float factor, std::int64_t n, std::int64_t kept, std::uint64_t seed) = 0;
+  virtual void decode_random_k(Stream&, View payload, View g, float factor, std::int64_t n,
+                               std::int64_t kept, std::uint64_t seed) = 0;
 
   /// q (cols, rank) = random_entry(seed, index).
   virtual void power_start(Stream&, View q, const PowerShape&, std::uint64_t seed) = 0;

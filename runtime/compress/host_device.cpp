@@ -41,7 +41,9 @@ class HostDevice final : public Device {
     info_.compute_units = 1;
   }
   const DeviceInfo& info() const override { return info_; }
-  std::unique_ptr<Stream> new_stream(const std::string& name, StreamPriority) override { return std::make_unique<HostStream>(*this, name); }
+  std::unique_ptr<Stream> new_stream(const std::string& name, StreamPriority) override {
+    return std::make_unique<HostStream>(*this, name);
+  }
   std::unique_ptr<Event> new_event(bool) override { return std::make_unique<HostEvent>(); }
   void* allocate(Bytes bytes, MemoryKind) override {
     void* data = ::operator new(static_cast<std::size_t>(bytes.value), kAlignment);
@@ -60,11 +62,23 @@ class HostDevice final : public Device {
     }
     ::operator delete(data, kAlignment);
   }
-  Bytes allocated() const override { const std::lock_guard lock(mutex_); return allocated_; }
-  Bytes peak_allocated() const override { const std::lock_guard lock(mutex_); return peak_; }
-  void copy(Stream&, void* to, const void* from, Bytes bytes) override { std::memmove(to, from, static_cast<std::size_t>(bytes.value)); }
-  void fill_zero(Stream&, void* data, Bytes bytes) override { std::memset(data, 0, static_cast<std::size_t>(bytes.value)); }
-  Kernels& kernels() override { throw InternalError("the host device has no training kernels; compressors ask for none"); }
+  Bytes allocated() const override {
+    const std::lock_guard lock(mutex_);
+    return allocated_;
+  }
+  Bytes peak_allocated() const override {
+    const std::lock_guard lock(mutex_);
+    return peak_;
+  }
+  void copy(Stream&, void* to, const void* from, Bytes bytes) override {
+    std::memmove(to, from, static_cast<std::size_t>(bytes.value));
+  }
+  void fill_zero(Stream&, void* data, Bytes bytes) override {
+    std::memset(data, 0, static_cast<std::size_t>(bytes.value));
+  }
+  Kernels& kernels() override {
+    throw InternalError("the host device has no training kernels; compressors ask for none");
+  }
   CompressKernels* compress_kernels() override { return &loops_; }
   Recorder& recorder() override { return recorder_; }
   bool supports(Precision precision) const override { return precision == Precision::fp32; }

@@ -26,11 +26,13 @@ void all_reduce(std::vector<Message>& messages) {
       continue;
     }
     const bool is_bf16 = precision == Precision::bf16;
-    STEPCAST_ASSERT(is_bf16 || precision == Precision::fp16, "compressors send fp32, fp16 or bf16 sums");
+    STEPCAST_ASSERT(is_bf16 || precision == Precision::fp16,
+                    "compressors send fp32, fp16 or bf16 sums");
     std::uint16_t sum = 0;
     for (const Message& message : messages) {
       const std::uint16_t term = message.payload.as<std::uint16_t>()[i];
-      sum = is_bf16 ? bf16_of(float_of_bf16(sum) + float_of_bf16(term)) : fp16_of(float_of_fp16(sum) + float_of_fp16(term));
+      sum = is_bf16 ? bf16_of(float_of_bf16(sum) + float_of_bf16(term))
+                    : fp16_of(float_of_fp16(sum) + float_of_fp16(term));
     }
     for (const Message& message : messages) message.payload.as<std::uint16_t>()[i] = sum;
   }
@@ -44,7 +46,8 @@ void all_gather(std::vector<Message>& messages) {
 double error_of(const std::vector<float>& result, const std::vector<double>& exact) {
   double lost = 0, whole = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
-    lost += (static_cast<double>(result[i]) - exact[i]) * (static_cast<double>(result[i]) - exact[i]);
+    lost +=
+        (static_cast<double>(result[i]) - exact[i]) * (static_cast<double>(result[i]) - exact[i]);
     whole += exact[i] * exact[i];
   }
   return lost == 0 ? 0 : std::sqrt(lost / whole);
@@ -53,7 +56,8 @@ double error_of(const std::vector<float>& result, const std::vector<double>& exa
 
 LocalGroup::LocalGroup(const CompressorChoice& choice, int ranks, std::int64_t elements)
     : device_(new_host_device()), stream_(device_->new_stream("host")), elements_(elements) {
-  for (int rank = 0; rank < ranks; ++rank) members_.push_back(new_compressor(choice, *device_, elements, ranks));
+  for (int rank = 0; rank < ranks; ++rank)
+    members_.push_back(new_compressor(choice, *device_, elements, ranks));
 }
 LocalGroup::~LocalGroup() = default;
 
@@ -65,12 +69,16 @@ CompressionResult LocalGroup::reduce(std::span<std::vector<float>> gradients) {
     std::vector<Message> messages;
     for (std::size_t rank = 0; rank < members_.size(); ++rank)
       messages.push_back(members_[rank]->encode(*stream_, round, View{gradients[rank].data()}));
-    if (messages[0].combine == Combine::all_reduce) all_reduce(messages);
-    else all_gather(messages);
-    for (std::size_t rank = 0; rank < members_.size(); ++rank) members_[rank]->decode(*stream_, round, View{gradients[rank].data()});
+    if (messages[0].combine == Combine::all_reduce)
+      all_reduce(messages);
+    else
+      all_gather(messages);
+    for (std::size_t rank = 0; rank < members_.size(); ++rank)
+      members_[rank]->decode(*stream_, round, View{gradients[rank].data()});
     result.sent += messages[0].bytes();
   }
-  result.ratio = static_cast<double>(elements_) * sizeof(float) / static_cast<double>(result.sent.value);
+  result.ratio =
+      static_cast<double>(elements_) * sizeof(float) / static_cast<double>(result.sent.value);
   result.error = error_of(gradients[0], exact);
   return result;
 }

@@ -8,14 +8,16 @@ namespace stepcast::runtime {
 
 /// What a reduction cost and lost.
 struct CompressionResult {
-  Bytes sent;          // by one rank, all rounds
-  double ratio = 0;    // fp32 bytes over bytes sent
-  double error = 0;    // |result - exact sum| / |exact sum|, Euclidean; 0 when both vanish
+  Bytes sent;        // by one rank, all rounds
+  double ratio = 0;  // fp32 bytes over bytes sent
+  double error = 0;  // |result - exact sum| / |exact sum|, Euclidean; 0 when both vanish
 };
 
-/// All ranks of a group in one process and one thread: for studies of convergence, without a network.
+/// All ranks of a group in one process and one thread: for studies of convergence, without a
+/// network.
 ///   LocalGroup group({.scheme = "topk", .ratio = 0.01}, ranks, elements);
-///   group.reduce(gradients);   // every step: gradients[rank] in, the approximate sum over ranks out, the same on all
+///   group.reduce(gradients);   // every step: gradients[rank] in, the approximate sum over ranks
+///   out, the same on all
 class LocalGroup {
  public:
   LocalGroup(const CompressorChoice&, int ranks, std::int64_t elements);

@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <cstring>
 
-/// Narrow number formats by their bits, one source for host and device: a payload encoded by either is decoded by the other
-/// bit for bit. Rounding is to nearest, ties to even; finite values beyond the range saturate, infinities too (a gradient of
-/// infinite norm is found by the caller's loss check); NaN stays NaN.
+/// Narrow number formats by their bits, one source for host and device: a payload encoded by either
+/// is decoded by the other bit for bit. Rounding is to nearest, ties to even; finite values beyond
+/// the range saturate, infinities too (a gradient of infinite norm is found by the caller's loss
+/// check); NaN stays NaN.
 #ifdef __CUDACC__
 #define STEPCAST_HD __host__ __device__ inline
 #else
@@ -37,17 +38,21 @@ STEPCAST_HD std::uint32_t magnitude_bits(float value) { return bits_of(value) & 
 /// bfloat16: the upper half of a float, 8 bits of exponent, 7 of mantissa. Keeps infinity.
 STEPCAST_HD std::uint16_t bf16_of(float value) {
   const std::uint32_t bits = bits_of(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // quiet NaN
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
+    return static_cast<std::uint16_t>((bits >> 16) | 0x40u);  // quiet NaN
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
-STEPCAST_HD float float_of_bf16(std::uint16_t half) { return float_of_bits(static_cast<std::uint32_t>(half) << 16); }
+STEPCAST_HD float float_of_bf16(std::uint16_t half) {
+  return float_of_bits(static_cast<std::uint32_t>(half) << 16);
+}
 
 /// IEEE binary16: 5 bits of exponent, 10 of mantissa, largest 65504.
 STEPCAST_HD std::uint16_t fp16_of(float value) {
   const std::uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffffu;
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);
   if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
-  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7bffu);  // 65520 and above would round to infinity
+  if (magnitude >= 0x477ff000u)
+    return static_cast<std::uint16_t>(sign | 0x7bffu);  // 65520 and above would round to infinity
   if (magnitude < 0x38800000u) {  // below 2^-14: subnormal, a multiple of 2^-24
     const float steps = float_of_bits(magnitude) * 16777216.0f;  // 2^24, exact
     auto whole = static_cast<std::uint32_t>(steps);
@@ -55,12 +60,14 @@ STEPCAST_HD std::uint16_t fp16_of(float value) {
     if (rest > 0.5f || (rest == 0.5f && (whole & 1u) != 0)) ++whole;
     return static_cast<std::uint16_t>(sign | whole);
   }
-  // Rebias 127 -> 15 and round away 13 bits of mantissa; a carry moves into the exponent, as it should.
+  // Rebias 127 -> 15 and round away 13 bits of mantissa; a carry moves into the exponent, as it
+  // should.
   const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u);
   return static_cast<std::uint16_t>(sign | (rounded >> 13));
 }
 STEPCAST_HD float float_of_fp16(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 0x1fu, mantissa = half & 0x3ffu;
+  const std::uint32_t sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 0x1fu,
+                      mantissa = half & 0x3ffu;
   if (exponent == 0) {
     const float value = static_cast<float>(mantissa) * 5.9604644775390625e-8f;  // 2^-24
     return sign != 0 ? -value : value;
@@ -69,25 +76,29 @@ STEPCAST_HD float float_of_fp16(std::uint16_t half) {
   return float_of_bits(sign | ((exponent + 112u) << 23) | (mantissa << 13));
 }
 
-/// fp8 E4M3 (Micikevicius et al., "FP8 formats for deep learning", 2022): bias 7, largest 448, no infinity, NaN = 0x7f.
+/// fp8 E4M3 (Micikevicius et al., "FP8 formats for deep learning", 2022): bias 7, largest 448, no
+/// infinity, NaN = 0x7f.
 inline constexpr float kE4M3Largest = 448.0f;
 STEPCAST_HD std::uint8_t e4m3_of(float value) {
   const std::uint32_t bits = bits_of(value), magnitude = bits & 0x7fffffffu;
   const auto sign = static_cast<std::uint8_t>((bits >> 24) & 0x80u);
   if (magnitude > 0x7f800000u) return static_cast<std::uint8_t>(sign | 0x7fu);
-  if (magnitude >= 0x43e80000u) return static_cast<std::uint8_t>(sign | 0x7eu);  // 464 = midway beyond 448
-  if (magnitude < 0x3c800000u) {  // below 2^-6: a multiple of 2^-9
+  if (magnitude >= 0x43e80000u)
+    return static_cast<std::uint8_t>(sign | 0x7eu);  // 464 = midway beyond 448
+  if (magnitude < 0x3c800000u) {                     // below 2^-6: a multiple of 2^-9
     const float steps = float_of_bits(magnitude) * 512.0f;
     auto whole = static_cast<std::uint32_t>(steps);
     const float rest = steps - static_cast<float>(whole);
     if (rest > 0.5f || (rest == 0.5f && (whole & 1u) != 0)) ++whole;
     return static_cast<std::uint8_t>(sign | whole);
   }
-  const std::uint32_t rounded = magnitude - 0x3c000000u + 0x7ffffu + ((magnitude >> 20) & 1u);  // bias 127 -> 7
+  const std::uint32_t rounded =
+      magnitude - 0x3c000000u + 0x7ffffu + ((magnitude >> 20) & 1u);  // bias 127 -> 7
   return static_cast<std::uint8_t>(sign | (rounded >> 20));
 }
 STEPCAST_HD float float_of_e4m3(std::uint8_t eight) {
-  const std::uint32_t sign = static_cast<std::uint32_t>(eight & 0x80u) << 24, exponent = (eight >> 3) & 0xfu, mantissa = eight & 7u;
+  const std::uint32_t sign = static_cast<std::uint32_t>(eight & 0x80u) << 24,
+                      exponent = (eight >> 3) & 0xfu, mantissa = eight & 7u;
   if (exponent == 15 && mantissa == 7) return float_of_bits(sign | 0x7fc00000u);
   if (exponent == 0) {
     const float value = static_cast<float>(mantissa) * 0.001953125f;  // 2^-9

@@ -5,17 +5,20 @@
 
 namespace stepcast::runtime {
 namespace {
-/// The bucket as the matrix nearest to a square: a rank-r approximation of rows x cols costs r (rows + cols) values.
+/// The bucket as the matrix nearest to a square: a rank-r approximation of rows x cols costs r
+/// (rows + cols) values.
 PowerShape shape_of(std::int64_t elements, int rank) {
   PowerShape shape;
   shape.elements = elements;
-  shape.cols = std::max<std::int64_t>(1, std::llround(std::ceil(std::sqrt(static_cast<double>(elements)))));
+  shape.cols =
+      std::max<std::int64_t>(1, std::llround(std::ceil(std::sqrt(static_cast<double>(elements)))));
   shape.rows = (elements + shape.cols - 1) / shape.cols;
   shape.rank = static_cast<int>(std::min<std::int64_t>(rank, std::min(shape.rows, shape.cols)));
   return shape;
 }
 
-/// One step of subspace iteration, warm from the last q:  p = sum_w M_w q;  p orthonormal;  q = sum_w M_w' p;  result p q'.
+/// One step of subspace iteration, warm from the last q:  p = sum_w M_w q;  p orthonormal;  q =
+/// sum_w M_w' p;  result p q'.
 class PowerSgdCompressor final : public FeedbackCompressor {
  public:
   PowerSgdCompressor(const CompressorChoice& choice, const CompressorPlace& place)
@@ -37,8 +40,10 @@ class PowerSgdCompressor final : public FeedbackCompressor {
     return {Combine::all_reduce, q_.view(), {}, {shape_.cols * shape_.rank}};
   }
   void decode(Stream& stream, int round, View gradient) override {
-    if (round == 0) place_.loops.power_orthonormalise(stream, p_.view(), shape_);
-    else place_.loops.power_expand(stream, p_.view(), q_.view(), gradient, shape_);
+    if (round == 0)
+      place_.loops.power_orthonormalise(stream, p_.view(), shape_);
+    else
+      place_.loops.power_expand(stream, p_.view(), q_.view(), gradient, shape_);
   }
 
  private:
@@ -47,7 +52,8 @@ class PowerSgdCompressor final : public FeedbackCompressor {
   bool is_warm_ = false;
 };
 }  // namespace
-std::unique_ptr<Compressor> new_power_sgd(const CompressorChoice& choice, const CompressorPlace& place) {
+std::unique_ptr<Compressor> new_power_sgd(const CompressorChoice& choice,
+                                          const CompressorPlace& place) {
   return std::make_unique<PowerSgdCompressor>(choice, place);
 }
 }  // namespace stepcast::runtime

@@ -2,7 +2,8 @@
 
 namespace stepcast::runtime {
 namespace {
-/// With error feedback values travel as they are; without it they are multiplied by n/k, which makes the estimate unbiased.
+/// With error feedback values travel as they are; without it they are multiplied by n/k, which
+/// makes the estimate unbiased.
 class RandomKCompressor final : public FeedbackCompressor {
  public:
   RandomKCompressor(const CompressorChoice& choice, const CompressorPlace& place)
@@ -17,8 +18,11 @@ class RandomKCompressor final : public FeedbackCompressor {
   }
   void decode(Stream& stream, int /*round*/, View gradient) override {
     const float factor =
-        choice_.has_error_feedback ? 1.0f : static_cast<float>(static_cast<double>(place_.elements) / static_cast<double>(kept_));
-    place_.loops.decode_random_k(stream, payload_.view(), gradient, factor, place_.elements, kept_, seed_);
+        choice_.has_error_feedback
+            ? 1.0f
+            : static_cast<float>(static_cast<double>(place_.elements) / static_cast<double>(kept_));
+    place_.loops.decode_random_k(stream, payload_.view(), gradient, factor, place_.elements, kept_,
+                                 seed_);
   }
 
  private:
@@ -27,7 +31,8 @@ class RandomKCompressor final : public FeedbackCompressor {
   Buffer payload_;
 };
 }  // namespace
-std::unique_ptr<Compressor> new_random_k(const CompressorChoice& choice, const CompressorPlace& place) {
+std::unique_ptr<Compressor> new_random_k(const CompressorChoice& choice,
+                                         const CompressorPlace& place) {
   return std::make_unique<RandomKCompressor>(choice, place);
 }
 }  // namespace stepcast::runtime

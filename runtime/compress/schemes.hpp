@@ -16,7 +16,8 @@ class FeedbackCompressor : public Compressor {
       : choice_(choice), place_(place), x_(place.device, place.elements, Precision::fp32) {}
   /// The first call clears the residual: device memory is undefined until then.
   void add_gradient(Stream& stream, View gradient) {
-    place_.loops.add_gradient(stream, gradient, x_.view(), place_.elements, choice_.has_error_feedback && is_started_);
+    place_.loops.add_gradient(stream, gradient, x_.view(), place_.elements,
+                              choice_.has_error_feedback && is_started_);
     is_started_ = true;
   }
   CompressorChoice choice_;
@@ -27,9 +28,12 @@ class FeedbackCompressor : public Compressor {
   bool is_started_ = false;
 };
 
-using CompressorFactory = std::unique_ptr<Compressor> (*)(const CompressorChoice&, const CompressorPlace&);
-std::unique_ptr<Compressor> new_cast(const CompressorChoice&, const CompressorPlace&);      // fp16, bf16
-std::unique_ptr<Compressor> new_blocks(const CompressorChoice&, const CompressorPlace&);    // int8, fp8, onebit
+using CompressorFactory = std::unique_ptr<Compressor> (*)(const CompressorChoice&,
+                                                          const CompressorPlace&);
+std::unique_ptr<Compressor> new_cast(const CompressorChoice&,
+                                     const CompressorPlace&);  // fp16, bf16
+std::unique_ptr<Compressor> new_blocks(const CompressorChoice&,
+                                       const CompressorPlace&);  // int8, fp8, onebit
 std::unique_ptr<Compressor> new_top_k(const CompressorChoice&, const CompressorPlace&);
 std::unique_ptr<Compressor> new_random_k(const CompressorChoice&, const CompressorPlace&);
 std::unique_ptr<Compressor> new_power_sgd(const CompressorChoice&, const CompressorPlace&);

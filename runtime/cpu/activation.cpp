@@ -16,12 +16,14 @@ void gelu(const float* x, const float* bias, float* y, std::int64_t rows, std::i
     }
 }
 STEPCAST_CLONES
-void gelu_back(const float* x, const float* bias, const float* dy, float* dx, std::int64_t rows, std::int64_t width) {
+void gelu_back(const float* x, const float* bias, const float* dy, float* dx, std::int64_t rows,
+               std::int64_t width) {
   for (std::int64_t row = 0; row < rows; ++row, x += width, dy += width, dx += width)
     for (std::int64_t i = 0; i < width; ++i) {
       const float v = x[i] + bias[i];
       const float t = tanh_of(kRoot2OverPi * (v + kCubic * v * v * v));
-      dx[i] = dy[i] * (0.5f * (1.0f + t) + 0.5f * v * (1.0f - t * t) * kRoot2OverPi * (1.0f + 3.0f * kCubic * v * v));
+      dx[i] = dy[i] * (0.5f * (1.0f + t) +
+                       0.5f * v * (1.0f - t * t) * kRoot2OverPi * (1.0f + 3.0f * kCubic * v * v));
     }
 }
 STEPCAST_CLONES
@@ -33,7 +35,8 @@ void swiglu(const float* x, const float* bias, float* y, std::int64_t rows, std:
     }
 }
 STEPCAST_CLONES
-void swiglu_back(const float* x, const float* bias, const float* dy, float* dx, std::int64_t rows, std::int64_t width) {
+void swiglu_back(const float* x, const float* bias, const float* dy, float* dx, std::int64_t rows,
+                 std::int64_t width) {
   for (std::int64_t row = 0; row < rows; ++row, x += 2 * width, dy += width, dx += 2 * width)
     for (std::int64_t i = 0; i < width; ++i) {
       const float gate = x[i] + bias[i], up = x[width + i] + bias[width + i], s = sigmoid_of(gate);
@@ -47,7 +50,8 @@ void relu(const float* x, const float* bias, float* y, std::int64_t rows, std::i
     for (std::int64_t i = 0; i < width; ++i) y[i] = std::max(0.0f, x[i] + bias[i]);
 }
 STEPCAST_CLONES
-void relu_back(const float* x, const float* bias, const float* dy, float* dx, std::int64_t rows, std::int64_t width) {
+void relu_back(const float* x, const float* bias, const float* dy, float* dx, std::int64_t rows,
+               std::int64_t width) {
   for (std::int64_t row = 0; row < rows; ++row, x += width, dy += width, dx += width)
     for (std::int64_t i = 0; i < width; ++i) dx[i] = x[i] + bias[i] > 0 ? dy[i] : 0.0f;
 }
@@ -65,18 +69,24 @@ void with_bias(const ActivationCall& a, Run run) {
 void CpuKernels::activation_forward(Stream& stream, const ActivationCall& a) {
   cpu(stream).enqueue([a] {
     with_bias(a, [&a](const float* bias) {
-      if (a.kind == ActivationKind::gelu) gelu(f32(a.x), bias, f32(a.y), a.rows, a.width);
-      else if (a.kind == ActivationKind::swiglu) swiglu(f32(a.x), bias, f32(a.y), a.rows, a.width);
-      else relu(f32(a.x), bias, f32(a.y), a.rows, a.width);
+      if (a.kind == ActivationKind::gelu)
+        gelu(f32(a.x), bias, f32(a.y), a.rows, a.width);
+      else if (a.kind == ActivationKind::swiglu)
+        swiglu(f32(a.x), bias, f32(a.y), a.rows, a.width);
+      else
+        relu(f32(a.x), bias, f32(a.y), a.rows, a.width);
     });
   });
 }
 void CpuKernels::activation_backward(Stream& stream, const ActivationCall& a) {
   cpu(stream).enqueue([a] {
     with_bias(a, [&a](const float* bias) {
-      if (a.kind == ActivationKind::gelu) gelu_back(f32(a.x), bias, f32(a.dy), f32(a.dx), a.rows, a.width);
-      else if (a.kind == ActivationKind::swiglu) swiglu_back(f32(a.x), bias, f32(a.dy), f32(a.dx), a.rows, a.width);
-      else relu_back(f32(a.x), bias, f32(a.dy), f32(a.dx), a.rows, a.width);
+      if (a.kind == ActivationKind::gelu)
+        gelu_back(f32(a.x), bias, f32(a.dy), f32(a.dx), a.rows, a.width);
+      else if (a.kind == ActivationKind::swiglu)
+        swiglu_back(f32(a.x), bias, f32(a.dy), f32(a.dx), a.rows, a.width);
+      else
+        relu_back(f32(a.x), bias, f32(a.dy), f32(a.dx), a.rows, a.width);
     });
   });
 }

@@ -19,7 +19,8 @@ std::string proc_value(const char* file, const std::string& key) {
   for (std::string line; std::getline(in, line);) {
     if (!line.starts_with(key)) continue;
     const std::size_t colon = line.find(':');
-    const std::size_t from = colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
+    const std::size_t from =
+        colon == std::string::npos ? colon : line.find_first_not_of(" \t", colon + 1);
     return from == std::string::npos ? "" : line.substr(from);
   }
   return "";
@@ -47,7 +48,8 @@ DeviceInfo cpu_info() {
   std::getline(release, info.versions.emplace_back("kernel", "").second);
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  info.compute_units = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  info.compute_units =
+      sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
   info.memory = Bytes(static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE));
   const std::string clock = proc_value("/proc/cpuinfo", "cpu MHz");
   info.clock_MHz = clock.empty() ? 0 : std::strtod(clock.c_str(), nullptr);
@@ -71,17 +73,22 @@ void CpuDevice::synchronise() {
   }
   for (CpuStream* stream : streams) stream->synchronise();
 }
-std::unique_ptr<Event> CpuDevice::new_event(bool /*has_timing*/) { return std::make_unique<CpuEvent>(); }
+std::unique_ptr<Event> CpuDevice::new_event(bool /*has_timing*/) {
+  return std::make_unique<CpuEvent>();
+}
 
 void* CpuDevice::allocate(Bytes bytes, MemoryKind /*kind*/) {
   constexpr std::int64_t kAlignment = 64;  // a cache line, and the widest vector
   const std::int64_t rounded = (bytes.value + kAlignment - 1) / kAlignment * kAlignment;
   const std::lock_guard lock(mutex_);
   // Linux grants more than it has and kills later; refuse while there is still someone to tell.
-  void* data = allocated_.value + rounded > info_.memory.value ? nullptr : std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
+  void* data = allocated_.value + rounded > info_.memory.value
+                   ? nullptr
+                   : std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
   if (data == nullptr)
-    throw EnvironmentError(fmt::format("out of memory: {} bytes asked, {} of {} in use by this process", bytes.value, allocated_.value,
-                                       info_.memory.value));
+    throw EnvironmentError(
+        fmt::format("out of memory: {} bytes asked, {} of {} in use by this process", bytes.value,
+                    allocated_.value, info_.memory.value));
   // Touched now, so that page faults do not land in the first measurement.
   std::memset(data, 0, static_cast<std::size_t>(rounded));
   blocks_.emplace(data, Bytes(rounded));

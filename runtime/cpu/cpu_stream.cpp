@@ -53,7 +53,8 @@ void set_thread_level(ThreadLevel level) noexcept {
   const int policy = sched_getscheduler(0);
   if (is_realtime(policy)) return set_realtime(policy, kRealtimeBase + static_cast<int>(level));
   if (level == ThreadLevel::compute) return;
-  constexpr int kNice = -5;  // ten levels are a factor 10 in Linux's fair scheduler; half of that wins every wake-up
+  constexpr int kNice =
+      -5;  // ten levels are a factor 10 in Linux's fair scheduler; half of that wins every wake-up
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNice);
 }
 void raise_this_thread() noexcept { set_thread_level(ThreadLevel::network_caller); }
@@ -69,8 +70,12 @@ NetworkCall::~NetworkCall() {
   if (is_realtime(policy_)) set_realtime(policy_, priority_);
 }
 
-CpuStream::CpuStream(Device& device, std::string name, StreamPriority priority, std::function<void(CpuStream*)> on_close)
-    : device_(device), name_(std::move(name)), index_(device.recorder().add_stream(name_)), on_close_(std::move(on_close)),
+CpuStream::CpuStream(Device& device, std::string name, StreamPriority priority,
+                     std::function<void(CpuStream*)> on_close)
+    : device_(device),
+      name_(std::move(name)),
+      index_(device.recorder().add_stream(name_)),
+      on_close_(std::move(on_close)),
       thread_([this, priority] { run(priority); }) {}
 
 CpuStream::~CpuStream() {
@@ -128,8 +133,10 @@ void CpuStream::execute(Item& item) {
 }
 
 void CpuStream::run(StreamPriority priority) {
-  if (priority == StreamPriority::high) raise_this_thread();
-  else set_thread_level(ThreadLevel::compute);
+  if (priority == StreamPriority::high)
+    raise_this_thread();
+  else
+    set_thread_level(ThreadLevel::compute);
   compute_on_this_core_only();
   std::unique_lock lock(mutex_);
   for (;;) {

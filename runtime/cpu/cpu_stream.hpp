@@ -10,7 +10,8 @@
 
 namespace stepcast::runtime {
 
-/// A moment, shared by the event that names it, the stream that will reach it and the streams that wait for it.
+/// A moment, shared by the event that names it, the stream that will reach it and the streams that
+/// wait for it.
 class Moment {
  public:
   void reach(std::exception_ptr failure);
@@ -36,13 +37,16 @@ class CpuEvent final : public Event {
   const std::shared_ptr<Moment>& moment() const { return moment_; }
 
  private:
-  std::shared_ptr<Moment> moment_;  // none before the first record: waiting for it is no wait, as in CUDA
+  std::shared_ptr<Moment>
+      moment_;  // none before the first record: waiting for it is no wait, as in CUDA
 };
 
-/// A worker thread with an ordered queue. After a failure later work is dropped, and whoever waits gets the failure.
+/// A worker thread with an ordered queue. After a failure later work is dropped, and whoever waits
+/// gets the failure.
 class CpuStream final : public Stream {
  public:
-  CpuStream(Device& device, std::string name, StreamPriority priority, std::function<void(CpuStream*)> on_close);
+  CpuStream(Device& device, std::string name, StreamPriority priority,
+            std::function<void(CpuStream*)> on_close);
   ~CpuStream() override;
   CpuStream(const CpuStream&) = delete;
   CpuStream& operator=(const CpuStream&) = delete;
@@ -58,7 +62,7 @@ class CpuStream final : public Stream {
 
  private:
   struct Item {
-    std::function<void()> work;            // empty: a moment to reach or to wait for
+    std::function<void()> work;  // empty: a moment to reach or to wait for
     std::shared_ptr<Moment> reach, await;
     std::int32_t label = -1;
     bool is_recorded = false;
@@ -81,7 +85,8 @@ class CpuStream final : public Stream {
 
 inline CpuStream& cpu(Stream& stream) { return static_cast<CpuStream&>(stream); }
 
-/// Raises the calling thread above the compute threads where the system lets us: one real-time level up under SCHED_RR, else nice -5.
-/// Without it a comm thread of equal rank waits behind compute and nothing overlaps. Threads started from here inherit it.
+/// Raises the calling thread above the compute threads where the system lets us: one real-time
+/// level up under SCHED_RR, else nice -5. Without it a comm thread of equal rank waits behind
+/// compute and nothing overlaps. Threads started from here inherit it.
 void raise_this_thread() noexcept;
 }  // namespace stepcast::runtime

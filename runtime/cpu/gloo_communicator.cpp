@@ -26,8 +26,11 @@ using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 /// Gloo's rendezvous over our store, under the group's name.
 class GlooStore final : public gloo::rendezvous::Store {
  public:
-  GlooStore(runtime::Store& store, std::string group) : store_(store), prefix_("gloo/" + std::move(group) + "/") {}
-  void set(const std::string& key, const std::vector<char>& data) override { store_.set(prefix_ + key, {data.begin(), data.end()}); }
+  GlooStore(runtime::Store& store, std::string group)
+      : store_(store), prefix_("gloo/" + std::move(group) + "/") {}
+  void set(const std::string& key, const std::vector<char>& data) override {
+    store_.set(prefix_ + key, {data.begin(), data.end()});
+  }
   std::vector<char> get(const std::string& key) override {
     const std::string value = store_.get(prefix_ + key);
     return {value.begin(), value.end()};
@@ -35,7 +38,10 @@ class GlooStore final : public gloo::rendezvous::Store {
   void wait(const std::vector<std::string>& keys) override {
     for (const std::string& key : keys) store_.get(prefix_ + key);
   }
-  void wait(const std::vector<std::string>& keys, const Milliseconds& /*ours is the store's own limit*/) override { wait(keys); }
+  void wait(const std::vector<std::string>& keys,
+            const Milliseconds& /*ours is the store's own limit*/) override {
+    wait(keys);
+  }
 
  private:
   runtime::Store& store_;
@@ -61,9 +67,12 @@ class GlooCommunicator final : public Communicator {
  public:
   GlooCommunicator(runtime::Store& store, const GroupRequest& request) : request_(request) {
     gloo::transport::tcp::attr attributes;
-    if (request.interface.empty()) attributes.hostname = store.local_address();
-    else if (request.interface.find('.') != std::string::npos) attributes.hostname = request.interface;
-    else attributes.iface = request.interface;
+    if (request.interface.empty())
+      attributes.hostname = store.local_address();
+    else if (request.interface.find('.') != std::string::npos)
+      attributes.hostname = request.interface;
+    else
+      attributes.iface = request.interface;
     std::exception_ptr failure;
     // Gloo's I/O thread is made here and inherits this thread's priority.
     std::thread([&] {
@@ -84,8 +93,9 @@ class GlooCommunicator final : public Communicator {
     try {
       std::rethrow_exception(failure);
     } catch (const std::exception& error) {
-      throw EnvironmentError(fmt::format("rank {}: the group \"{}\" of {} ranks did not come together: {}", request.rank, request.name,
-                                         request.size, error.what()));
+      throw EnvironmentError(
+          fmt::format("rank {}: the group \"{}\" of {} ranks did not come together: {}",
+                      request.rank, request.name, request.size, error.what()));
     }
   }
 
@@ -104,14 +114,16 @@ class GlooCommunicator final : public Communicator {
   void all_gather(Stream& stream, View input, View output, ElementCount count) override {
     enqueue(stream, "all_gather", [=, this] {
       gloo::AllgatherOptions options(context_);
-      if (f32(input) != f32(output) + rank() * count.value) options.setInput(f32(input), elements(count));
+      if (f32(input) != f32(output) + rank() * count.value)
+        options.setInput(f32(input), elements(count));
       options.setOutput(f32(output), elements(count) * static_cast<std::size_t>(size()));
       options.setTag(next_tag());
       gloo::allgather(options);
     });
   }
-  /// Ring: in round s rank r passes part r - 1 - s on to r + 1 and adds the part it gets; after n - 1 rounds part r is complete.
-  /// Gloo's own class binds one buffer for its life, so it cannot serve buckets; these are its sends and receives.
+  /// Ring: in round s rank r passes part r - 1 - s on to r + 1 and adds the part it gets; after n -
+  /// 1 rounds part r is complete. Gloo's own class binds one buffer for its life, so it cannot
+  /// serve buckets; these are its sends and receives.
   void reduce_scatter(Stream& stream, View input, View output, ElementCount count) override {
     enqueue(stream, "reduce_scatter", [=, this] {
       const int n = size(), right = (rank() + 1) % n, left = (rank() + n - 1) % n;
@@ -153,14 +165,16 @@ class GlooCommunicator final : public Communicator {
   }
   void send(Stream& stream, View data, ElementCount count, int to) override {
     enqueue(stream, "send", [=, this] {
-      const GlooBuffer buffer = context_->createUnboundBuffer(data.data, elements(count) * sizeof(float));
+      const GlooBuffer buffer =
+          context_->createUnboundBuffer(data.data, elements(count) * sizeof(float));
       buffer->send(to, pair_slot(rank(), to));
       finish(*buffer, false);
     });
   }
   void receive(Stream& stream, View data, ElementCount count, int from) override {
     enqueue(stream, "receive", [=, this] {
-      const GlooBuffer buffer = context_->createUnboundBuffer(data.data, elements(count) * sizeof(float));
+      const GlooBuffer buffer =
+          context_->createUnboundBuffer(data.data, elements(count) * sizeof(float));
       buffer->recv(from, pair_slot(from, rank()));
       finish(*buffer, true);
     });
@@ -175,25 +189,32 @@ class GlooCommunicator final : public Communicator {
 
  private:
   static std::size_t elements(ElementCount count) { return static_cast<std::size_t>(count.value); }
-  Milliseconds limit() const { return Milliseconds(static_cast<std::int64_t>(request_.time_limit.value * 1e3)); }
+  Milliseconds limit() const {
+    return Milliseconds(static_cast<std::int64_t>(request_.time_limit.value * 1e3));
+  }
   /// Calls run in the same order on every member, so equal counters meet.
   std::uint32_t next_tag() { return tag_++ & 0xffffff; }
-  /// Slots of our own messages lie above the 2^56 ones that Gloo builds from prefix, tag and counter.
+  /// Slots of our own messages lie above the 2^56 ones that Gloo builds from prefix, tag and
+  /// counter.
   std::uint64_t next_slot() { return (std::uint64_t{0xF0} << 56) | ring_slot_++; }
   std::uint64_t pair_slot(int from, int to) const {
-    return (std::uint64_t{0xF1} << 56) | (static_cast<std::uint64_t>(from) << 24) | static_cast<std::uint64_t>(to);
+    return (std::uint64_t{0xF1} << 56) | (static_cast<std::uint64_t>(from) << 24) |
+           static_cast<std::uint64_t>(to);
   }
   void finish(gloo::transport::UnboundBuffer& buffer, bool receives) const {
-    const bool is_done = receives ? buffer.waitRecv(nullptr, limit()) : buffer.waitSend(nullptr, limit());
+    const bool is_done =
+        receives ? buffer.waitRecv(nullptr, limit()) : buffer.waitSend(nullptr, limit());
     if (!is_done) throw EnvironmentError("the wait was aborted");
   }
   template <class Work>
   void guarded(const char* what, Work work) {
     try {
-      const NetworkCall call;  // a collective on the compute stream, or a barrier of the main thread
+      const NetworkCall
+          call;  // a collective on the compute stream, or a barrier of the main thread
       work();
     } catch (const std::exception& error) {
-      throw EnvironmentError(fmt::format("rank {}: {} in group \"{}\" failed: {}", request_.rank, what, request_.name, error.what()));
+      throw EnvironmentError(fmt::format("rank {}: {} in group \"{}\" failed: {}", request_.rank,
+                                         what, request_.name, error.what()));
     }
   }
   template <class Work>
@@ -208,7 +229,8 @@ class GlooCommunicator final : public Communicator {
 };
 }  // namespace
 
-std::unique_ptr<Communicator> new_network_communicator(runtime::Store& store, const GroupRequest& request) {
+std::unique_ptr<Communicator> new_network_communicator(runtime::Store& store,
+                                                       const GroupRequest& request) {
   return std::make_unique<GlooCommunicator>(store, request);
 }
 std::string network_library() { return "Gloo over TCP"; }

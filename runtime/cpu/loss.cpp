@@ -26,29 +26,34 @@ void multiply(float* x, float factor, std::int64_t n) {
 }
 }  // namespace
 
-void CpuKernels::loss_forward(Stream& stream, View logits, View targets, View losses, std::int64_t rows, std::int64_t width,
-                              std::int64_t valid) {
+void CpuKernels::loss_forward(Stream& stream, View logits, View targets, View losses,
+                              std::int64_t rows, std::int64_t width, std::int64_t valid) {
   cpu(stream).enqueue([=] {
     for (std::int64_t row = 0; row < rows; ++row) {
       float* x = f32(logits) + row * width;
-      const float target = x[i32(targets)[row]], maximum = maximum_of(x, valid), sum = exponentials(x, maximum, valid);
+      const float target = x[i32(targets)[row]], maximum = maximum_of(x, valid),
+                  sum = exponentials(x, maximum, valid);
       multiply(x, 1.0f / sum, valid);
       std::fill(x + valid, x + width, 0.0f);
       f32(losses)[row] = std::log(sum) + maximum - target;
     }
   });
 }
-void CpuKernels::loss_backward(Stream& stream, View probabilities, View targets, float scale, std::int64_t rows, std::int64_t width) {
+void CpuKernels::loss_backward(Stream& stream, View probabilities, View targets, float scale,
+                               std::int64_t rows, std::int64_t width) {
   split_loss_backward(stream, probabilities, targets, scale, rows, width, 0);
 }
 
-void CpuKernels::split_loss_max(Stream& stream, View logits, View maxima, std::int64_t rows, std::int64_t width, std::int64_t valid) {
+void CpuKernels::split_loss_max(Stream& stream, View logits, View maxima, std::int64_t rows,
+                                std::int64_t width, std::int64_t valid) {
   cpu(stream).enqueue([=] {
-    for (std::int64_t row = 0; row < rows; ++row) f32(maxima)[row] = valid > 0 ? maximum_of(f32(logits) + row * width, valid) : -3.0e38f;
+    for (std::int64_t row = 0; row < rows; ++row)
+      f32(maxima)[row] = valid > 0 ? maximum_of(f32(logits) + row * width, valid) : -3.0e38f;
   });
 }
-void CpuKernels::split_loss_sum(Stream& stream, View logits, View targets, View maxima, View sums, std::int64_t rows, std::int64_t width,
-                                std::int64_t first, std::int64_t valid) {
+void CpuKernels::split_loss_sum(Stream& stream, View logits, View targets, View maxima, View sums,
+                                std::int64_t rows, std::int64_t width, std::int64_t first,
+                                std::int64_t valid) {
   cpu(stream).enqueue([=] {
     for (std::int64_t row = 0; row < rows; ++row) {
       float* x = f32(logits) + row * width;
@@ -59,8 +64,9 @@ void CpuKernels::split_loss_sum(Stream& stream, View logits, View targets, View 
     }
   });
 }
-void CpuKernels::split_loss_finish(Stream& stream, View logits, View /*maxima*/, View sums, View losses, std::int64_t rows,
-                                   std::int64_t width, std::int64_t /*first*/, std::int64_t valid) {
+void CpuKernels::split_loss_finish(Stream& stream, View logits, View /*maxima*/, View sums,
+                                   View losses, std::int64_t rows, std::int64_t width,
+                                   std::int64_t /*first*/, std::int64_t valid) {
   cpu(stream).enqueue([=] {
     for (std::int64_t row = 0; row < rows; ++row) {
       multiply(f32(logits) + row * width, 1.0f / f32(sums)[2 * row], valid);
@@ -68,8 +74,8 @@ void CpuKernels::split_loss_finish(Stream& stream, View logits, View /*maxima*/,
     }
   });
 }
-void CpuKernels::split_loss_backward(Stream& stream, View probabilities, View targets, float scale, std::int64_t rows, std::int64_t width,
-                                     std::int64_t first) {
+void CpuKernels::split_loss_backward(Stream& stream, View probabilities, View targets, float scale,
+                                     std::int64_t rows, std::int64_t width, std::int64_t first) {
   cpu(stream).enqueue([=] {
     for (std::int64_t row = 0; row < rows; ++row) {
       float* p = f32(probabilities) + row * width;
@@ -80,7 +86,8 @@ void CpuKernels::split_loss_backward(Stream& stream, View probabilities, View ta
   });
 }
 
-void CpuKernels::binary_loss(Stream& stream, View logits, View targets, View losses, View dlogits, std::int64_t samples, float scale) {
+void CpuKernels::binary_loss(Stream& stream, View logits, View targets, View losses, View dlogits,
+                             std::int64_t samples, float scale) {
   cpu(stream).enqueue([=] {
     for (std::int64_t i = 0; i < samples; ++i) {
       const float y = f32(targets)[i], z = -y * f32(logits)[i];

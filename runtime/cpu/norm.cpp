@@ -7,8 +7,8 @@ namespace {
 constexpr float kEpsilon = 1e-5f;  // of GPT-2 and Llama
 
 STEPCAST_CLONES
-void layer_norm(const float* x, const float* weight, const float* bias, float* y, float* mean, float* rstd, std::int64_t rows,
-                std::int64_t width) {
+void layer_norm(const float* x, const float* weight, const float* bias, float* y, float* mean,
+                float* rstd, std::int64_t rows, std::int64_t width) {
   const float inverse = 1.0f / static_cast<float>(width);
   for (std::int64_t row = 0; row < rows; ++row, x += width, y += width) {
     float sum = 0, squares = 0;
@@ -22,7 +22,8 @@ void layer_norm(const float* x, const float* weight, const float* bias, float* y
   }
 }
 STEPCAST_CLONES
-void rms_norm(const float* x, const float* weight, float* y, float* rstd, std::int64_t rows, std::int64_t width) {
+void rms_norm(const float* x, const float* weight, float* y, float* rstd, std::int64_t rows,
+              std::int64_t width) {
   for (std::int64_t row = 0; row < rows; ++row, x += width, y += width) {
     float squares = 0;
     for (std::int64_t i = 0; i < width; ++i) squares += x[i] * x[i];
@@ -33,8 +34,9 @@ void rms_norm(const float* x, const float* weight, float* y, float* rstd, std::i
 }
 /// With xhat = (x - mean) rstd and g = dy weight:  dx = rstd (g - mean(g) - xhat mean(g xhat)).
 STEPCAST_CLONES
-void layer_norm_back(const float* x, const float* weight, const float* mean, const float* rstd, const float* dy, float* dx,
-                     float* dweight, float* dbias, std::int64_t rows, std::int64_t width) {
+void layer_norm_back(const float* x, const float* weight, const float* mean, const float* rstd,
+                     const float* dy, float* dx, float* dweight, float* dbias, std::int64_t rows,
+                     std::int64_t width) {
   const float inverse = 1.0f / static_cast<float>(width);
   for (std::int64_t row = 0; row < rows; ++row, x += width, dy += width, dx += width) {
     const float m = mean[row], r = rstd[row];
@@ -47,12 +49,13 @@ void layer_norm_back(const float* x, const float* weight, const float* mean, con
       dbias[i] += dy[i];
     }
     const float mean_g = sum_g * inverse, mean_gx = sum_gx * inverse;
-    for (std::int64_t i = 0; i < width; ++i) dx[i] = r * (dy[i] * weight[i] - mean_g - (x[i] - m) * r * mean_gx);
+    for (std::int64_t i = 0; i < width; ++i)
+      dx[i] = r * (dy[i] * weight[i] - mean_g - (x[i] - m) * r * mean_gx);
   }
 }
 STEPCAST_CLONES
-void rms_norm_back(const float* x, const float* weight, const float* rstd, const float* dy, float* dx, float* dweight, std::int64_t rows,
-                   std::int64_t width) {
+void rms_norm_back(const float* x, const float* weight, const float* rstd, const float* dy,
+                   float* dx, float* dweight, std::int64_t rows, std::int64_t width) {
   const float inverse = 1.0f / static_cast<float>(width);
   for (std::int64_t row = 0; row < rows; ++row, x += width, dy += width, dx += width) {
     const float r = rstd[row];
@@ -71,7 +74,8 @@ void rms_norm_back(const float* x, const float* weight, const float* rstd, const
 void CpuKernels::norm_forward(Stream& stream, const NormCall& n) {
   cpu(stream).enqueue([n] {
     if (n.kind == NormKind::layernorm)
-      layer_norm(f32(n.x), f32(n.weight), f32(n.bias), f32(n.y), f32(n.mean), f32(n.rstd), n.rows, n.width);
+      layer_norm(f32(n.x), f32(n.weight), f32(n.bias), f32(n.y), f32(n.mean), f32(n.rstd), n.rows,
+                 n.width);
     else
       rms_norm(f32(n.x), f32(n.weight), f32(n.y), f32(n.rstd), n.rows, n.width);
   });
@@ -79,10 +83,11 @@ void CpuKernels::norm_forward(Stream& stream, const NormCall& n) {
 void CpuKernels::norm_backward(Stream& stream, const NormCall& n) {
   cpu(stream).enqueue([n] {
     if (n.kind == NormKind::layernorm)
-      layer_norm_back(f32(n.x), f32(n.weight), f32(n.mean), f32(n.rstd), f32(n.dy), f32(n.dx), f32(n.dweight), f32(n.dbias), n.rows,
-                      n.width);
+      layer_norm_back(f32(n.x), f32(n.weight), f32(n.mean), f32(n.rstd), f32(n.dy), f32(n.dx),
+                      f32(n.dweight), f32(n.dbias), n.rows, n.width);
     else
-      rms_norm_back(f32(n.x), f32(n.weight), f32(n.rstd), f32(n.dy), f32(n.dx), f32(n.dweight), n.rows, n.width);
+      rms_norm_back(f32(n.x), f32(n.weight), f32(n.rstd), f32(n.dy), f32(n.dx), f32(n.dweight),
+                    n.rows, n.width);
   });
 }
 }  // namespace stepcast::runtime

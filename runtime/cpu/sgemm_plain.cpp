@@ -4,14 +4,16 @@
 #include "runtime/cpu/clones.hpp"
 #include "runtime/cpu/sgemm.hpp"
 
-/// Where oneDNN is not built in: blocked, with b packed in rows so that the inner loop runs along n. About a third of oneDNN's
-/// rate; the profile says which one measured.
+/// Where oneDNN is not built in: blocked, with b packed in rows so that the inner loop runs along
+/// n. About a third of oneDNN's rate; the profile says which one measured.
 namespace stepcast::runtime {
 namespace {
-constexpr std::int64_t kRows = 64, kDepth = 256, kColumns = 512;  // a block of b is 512 KiB: half of a usual L2
+constexpr std::int64_t kRows = 64, kDepth = 256,
+                       kColumns = 512;  // a block of b is 512 KiB: half of a usual L2
 
 STEPCAST_CLONES
-void add_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a, const float* b, float* c, std::int64_t ldc) {
+void add_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a,
+               const float* b, float* c, std::int64_t ldc) {
   for (std::int64_t i = 0; i < rows; ++i) {
     float* out = c + i * ldc;
     for (std::int64_t p = 0; p < depth; ++p) {
@@ -23,8 +25,9 @@ void add_block(std::int64_t rows, std::int64_t columns, std::int64_t depth, cons
 }
 }  // namespace
 
-void sgemm(bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
-           std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc) {
+void sgemm(bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n, std::int64_t k,
+           float alpha, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
+           float beta, float* c, std::int64_t ldc) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? 0.0f : beta * c[i * ldc + j];
   std::vector<float> packed_a(kRows * kDepth), packed_b(kDepth * kColumns);
@@ -33,7 +36,8 @@ void sgemm(bool a_transposed, bool b_transposed, std::int64_t m, std::int64_t n,
       const std::int64_t columns = std::min(kColumns, n - j0), depth = std::min(kDepth, k - p0);
       for (std::int64_t p = 0; p < depth; ++p)
         for (std::int64_t j = 0; j < columns; ++j)
-          packed_b[static_cast<std::size_t>(p * columns + j)] = b_transposed ? b[(j0 + j) * ldb + p0 + p] : b[(p0 + p) * ldb + j0 + j];
+          packed_b[static_cast<std::size_t>(p * columns + j)] =
+              b_transposed ? b[(j0 + j) * ldb + p0 + p] : b[(p0 + p) * ldb + j0 + j];
       for (std::int64_t i0 = 0; i0 < m; i0 += kRows) {
         const std::int64_t rows = std::min(kRows, m - i0);
         for (std::int64_t i = 0; i < rows; ++i)

@@ -9,7 +9,8 @@
 #include "runtime/device/kernels.hpp"
 
 namespace stepcast::runtime {
-/// Matrix products by cuBLASLt. A shape is planned once (layouts, epilogue, the heuristic's first choice) and kept.
+/// Matrix products by cuBLASLt. A shape is planned once (layouts, epilogue, the heuristic's first
+/// choice) and kept.
 class CublasLt {
  public:
   explicit CublasLt(CudaDevice& device);

@@ -29,27 +29,37 @@ class CudaGraph final : public Graph {
 };
 }  // namespace
 
-CudaDevice::CudaDevice(int ordinal, DeviceInfo info) : ordinal_(ordinal), info_(std::move(info)), clock_(ordinal), kernels_(*this) { use(); }
+CudaDevice::CudaDevice(int ordinal, DeviceInfo info)
+    : ordinal_(ordinal), info_(std::move(info)), clock_(ordinal), kernels_(*this) {
+  use();
+}
 CudaDevice::~CudaDevice() { cudaSetDevice(ordinal_); }
 void CudaDevice::use() const { STEPCAST_CUDA(cudaSetDevice(ordinal_)); }
 
 std::unique_ptr<Stream> CudaDevice::new_stream(const std::string& name, StreamPriority priority) {
   return std::make_unique<CudaStream>(*this, name, priority);
 }
-std::unique_ptr<Event> CudaDevice::new_event(bool has_timing) { return std::make_unique<CudaEvent>(*this, has_timing); }
+std::unique_ptr<Event> CudaDevice::new_event(bool has_timing) {
+  return std::make_unique<CudaEvent>(*this, has_timing);
+}
 
 void* CudaDevice::allocate(Bytes bytes, MemoryKind kind) {
   use();
   void* data = nullptr;
   const auto size = static_cast<std::size_t>(bytes.value);
-  const cudaError_t status = kind == MemoryKind::device ? cudaMalloc(&data, size) : cudaHostAlloc(&data, size, cudaHostAllocPortable);
+  const cudaError_t status = kind == MemoryKind::device
+                                 ? cudaMalloc(&data, size)
+                                 : cudaHostAlloc(&data, size, cudaHostAllocPortable);
   if (status == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());
     std::size_t free = 0, total = 0;
     STEPCAST_CUDA(cudaMemGetInfo(&free, &total));
-    throw EnvironmentError("device " + std::to_string(ordinal_) + " (" + info_.name + ") has no room for " + std::to_string(size) + " bytes of " +
-                           (kind == MemoryKind::device ? "device" : "pinned host") + " memory: " + std::to_string(free) + " of " +
-                           std::to_string(total) + " bytes are free, this process holds " + std::to_string(allocated().value));
+    throw EnvironmentError("device " + std::to_string(ordinal_) + " (" + info_.name +
+                           ") has no room for " + std::to_string(size) + " bytes of " +
+                           (kind == MemoryKind::device ? "device" : "pinned host") +
+                           " memory: " + std::to_string(free) + " of " + std::to_string(total) +
+                           " bytes are free, this process holds " +
+                           std::to_string(allocated().value));
   }
   check(status, kind == MemoryKind::device ? "cudaMalloc" : "cudaHostAlloc", __FILE__, __LINE__);
   const std::lock_guard lock(mutex_);
@@ -85,7 +95,8 @@ Bytes CudaDevice::peak_allocated() const {
 }
 void CudaDevice::copy(Stream& stream, void* to, const void* from, Bytes bytes) {
   use();
-  STEPCAST_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes.value), cudaMemcpyDefault, handle(stream)));
+  STEPCAST_CUDA(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes.value), cudaMemcpyDefault,
+                                handle(stream)));
 }
 void CudaDevice::fill_zero(Stream& stream, void* data, Bytes bytes) {
   use();

@@ -27,7 +27,9 @@ class CudaDevice final : public Device {
   CompressKernels* compress_kernels() override { return &compress_; }
   std::unique_ptr<Graph> capture(Stream& stream, const std::function<void()>& enqueue) override;
   Recorder& recorder() override { return recorder_; }
-  bool supports(Precision precision) const override { return precision == Precision::fp32 || precision == Precision::bf16; }
+  bool supports(Precision precision) const override {
+    return precision == Precision::fp32 || precision == Precision::bf16;
+  }
   void synchronise() override;
 
   int ordinal() const { return ordinal_; }

@@ -2,7 +2,8 @@
 #include "runtime/cuda/cublaslt.hpp"
 
 namespace stepcast::runtime {
-/// Kernels on the GPU: products by cuBLASLt, everything else by our own kernels (runtime/kernels). Convolutions are products over columns.
+/// Kernels on the GPU: products by cuBLASLt, everything else by our own kernels (runtime/kernels).
+/// Convolutions are products over columns.
 class CudaKernels final : public Kernels {
  public:
   explicit CudaKernels(CudaDevice& device) : products_(device) {}
@@ -16,24 +17,35 @@ class CudaKernels final : public Kernels {
   void attention_forward(Stream&, const AttentionCall&) override;
   void attention_backward(Stream&, const AttentionCall&) override;
   void rope(Stream&, const RopeCall&) override;
-  void pack_qkv(Stream&, View dq, View dk, View dv, View dqkv, std::int64_t rows, std::int64_t q, std::int64_t kv) override;
-  void add(Stream&, View a, View b, View bias, View y, std::int64_t rows, std::int64_t width) override;
+  void pack_qkv(Stream&, View dq, View dk, View dv, View dqkv, std::int64_t rows, std::int64_t q,
+                std::int64_t kv) override;
+  void add(Stream&, View a, View b, View bias, View y, std::int64_t rows,
+           std::int64_t width) override;
   void accumulate(Stream&, View x, View y, std::int64_t elements) override;
   void column_sum(Stream&, View x, View sums, std::int64_t rows, std::int64_t width) override;
   void cast(Stream&, View x, View y, std::int64_t elements) override;
   void scale(Stream&, View x, float factor, std::int64_t elements) override;
-  void embedding_forward(Stream&, View ids, View table, View y, std::int64_t tokens, std::int64_t width, std::int64_t first_row, std::int64_t rows) override;
-  void embedding_backward(Stream&, View ids, View dy, View dtable, std::int64_t tokens, std::int64_t width, std::int64_t first_row, std::int64_t rows) override;
-  void position_forward(Stream&, View x, View positions, View y, std::int64_t batch, std::int64_t length, std::int64_t width) override;
-  void position_backward(Stream&, View dy, View dpositions, std::int64_t batch, std::int64_t length, std::int64_t width) override;
-  void loss_forward(Stream&, View logits, View targets, View losses, std::int64_t rows, std::int64_t width, std::int64_t valid) override;
-  void loss_backward(Stream&, View probabilities, View targets, float scale, std::int64_t rows, std::int64_t width) override;
-  void split_loss_max(Stream&, View logits, View maxima, std::int64_t rows, std::int64_t width, std::int64_t valid) override;
-  void split_loss_sum(Stream&, View logits, View targets, View maxima, View sums, std::int64_t rows, std::int64_t width, std::int64_t first,
+  void embedding_forward(Stream&, View ids, View table, View y, std::int64_t tokens,
+                         std::int64_t width, std::int64_t first_row, std::int64_t rows) override;
+  void embedding_backward(Stream&, View ids, View dy, View dtable, std::int64_t tokens,
+                          std::int64_t width, std::int64_t first_row, std::int64_t rows) override;
+  void position_forward(Stream&, View x, View positions, View y, std::int64_t batch,
+                        std::int64_t length, std::int64_t width) override;
+  void position_backward(Stream&, View dy, View dpositions, std::int64_t batch, std::int64_t length,
+                         std::int64_t width) override;
+  void loss_forward(Stream&, View logits, View targets, View losses, std::int64_t rows,
+                    std::int64_t width, std::int64_t valid) override;
+  void loss_backward(Stream&, View probabilities, View targets, float scale, std::int64_t rows,
+                     std::int64_t width) override;
+  void split_loss_max(Stream&, View logits, View maxima, std::int64_t rows, std::int64_t width,
                       std::int64_t valid) override;
-  void split_loss_finish(Stream&, View logits, View maxima, View sums, View losses, std::int64_t rows, std::int64_t width, std::int64_t first,
+  void split_loss_sum(Stream&, View logits, View targets, View maxima, View sums, std::int64_t rows,
+                      std::int64_t width, std::int64_t first, std::int64_t valid) override;
+  void split_loss_finish(Stream&, View logits, View maxima, View sums, View losses,
+                         std::int64_t rows, std::int64_t width, std::int64_t first,
                          std::int64_t valid) override;
-  void split_loss_backward(Stream&, View probabilities, View targets, float scale, std::int64_t rows, std::int64_t width, std::int64_t first) override;
+  void split_loss_backward(Stream&, View probabilities, View targets, float scale,
+                           std::int64_t rows, std::int64_t width, std::int64_t first) override;
   void square_sum(Stream&, View x, View sum, std::int64_t elements) override;
   void clip(Stream&, View x, View sum, float limit, std::int64_t elements) override;
   void adam(Stream&, const AdamCall&) override;
@@ -47,9 +59,12 @@ class CudaKernels final : public Kernels {
   void pool_backward(Stream&, const PoolCall&) override;
   void embedding_bag_forward(Stream&, const EmbeddingBagCall&) override;
   void embedding_bag_update(Stream&, const EmbeddingBagCall&) override;
-  void interaction_forward(Stream&, View z, View y, std::int64_t samples, std::int64_t features, std::int64_t width) override;
-  void interaction_backward(Stream&, View z, View dy, View dz, std::int64_t samples, std::int64_t features, std::int64_t width) override;
-  void binary_loss(Stream&, View logits, View targets, View losses, View dlogits, std::int64_t samples, float scale) override;
+  void interaction_forward(Stream&, View z, View y, std::int64_t samples, std::int64_t features,
+                           std::int64_t width) override;
+  void interaction_backward(Stream&, View z, View dy, View dz, std::int64_t samples,
+                            std::int64_t features, std::int64_t width) override;
+  void binary_loss(Stream&, View logits, View targets, View losses, View dlogits,
+                   std::int64_t samples, float scale) override;
 
  private:
   CublasLt products_;

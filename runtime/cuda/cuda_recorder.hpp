@@ -8,8 +8,9 @@
 #include "runtime/capture/recorder.hpp"
 
 namespace stepcast::runtime {
-/// Fills the recorder from CUPTI: kernels, copies and fills with the device's own times, matched to labels by external correlation.
-/// Labels are NVTX ranges as well, so that other profilers show them.
+/// Fills the recorder from CUPTI: kernels, copies and fills with the device's own times, matched to
+/// labels by external correlation. Labels are NVTX ranges as well, so that other profilers show
+/// them.
 class CudaRecorder final : public Recorder {
  public:
   std::uint32_t add_stream(const std::string& name, cudaStream_t stream);

@@ -9,14 +9,16 @@
 
 namespace stepcast::runtime {
 namespace {
-constexpr Nanoseconds kBaseLife = 100'000'000;  // at 100 ms a float of milliseconds resolves 8 ns, below an event's own 500 ns
+constexpr Nanoseconds kBaseLife =
+    100'000'000;  // at 100 ms a float of milliseconds resolves 8 ns, below an event's own 500 ns
 
 bool is_capturing(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   STEPCAST_CUDA(cudaStreamIsCapturing(stream, &status));
   return status != cudaStreamCaptureStatusNone;
 }
-/// Waits for `is_done` and looks at the watches of the device meanwhile. The first milliseconds spin, so that short waits are short.
+/// Waits for `is_done` and looks at the watches of the device meanwhile. The first milliseconds
+/// spin, so that short waits are short.
 template <class IsDone>
 void wait_until(const CudaDevice& device, const IsDone& is_done) {
   for (long round = 0; !is_done(); ++round) {
@@ -68,12 +70,16 @@ Seconds EventClock::time_of(cudaEvent_t event, std::size_t base) {
   return Seconds(bases_[base].offset_s + static_cast<double>(milliseconds) * 1e-3);
 }
 
-CudaEvent::CudaEvent(CudaDevice& device, bool has_timing) : device_(device), has_timing_(has_timing) {
+CudaEvent::CudaEvent(CudaDevice& device, bool has_timing)
+    : device_(device), has_timing_(has_timing) {
   device_.use();
-  STEPCAST_CUDA(cudaEventCreateWithFlags(&event_, has_timing ? cudaEventDefault : cudaEventDisableTiming));
+  STEPCAST_CUDA(
+      cudaEventCreateWithFlags(&event_, has_timing ? cudaEventDefault : cudaEventDisableTiming));
 }
 CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
-bool CudaEvent::is_reached() const { return is_recorded_ && is_success(cudaEventQuery(event_), "cudaEventQuery"); }
+bool CudaEvent::is_reached() const {
+  return is_recorded_ && is_success(cudaEventQuery(event_), "cudaEventQuery");
+}
 void CudaEvent::wait() const {
   if (!is_recorded_) return;
   device_.use();
@@ -84,11 +90,13 @@ Seconds CudaEvent::reached_at() const {
   return device_.clock().time_of(event_, base_);
 }
 
-CudaStream::CudaStream(CudaDevice& device, std::string name, StreamPriority priority) : device_(device), name_(std::move(name)) {
+CudaStream::CudaStream(CudaDevice& device, std::string name, StreamPriority priority)
+    : device_(device), name_(std::move(name)) {
   device_.use();
   int lowest = 0, highest = 0;
   STEPCAST_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-  STEPCAST_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority == StreamPriority::high ? highest : lowest));
+  STEPCAST_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                             priority == StreamPriority::high ? highest : lowest));
   index_ = device_.cuda_recorder().add_stream(name_, stream_);
   device_.add_stream(this);
 }

@@ -11,18 +11,25 @@
 namespace stepcast::runtime {
 class CudaDevice;
 
-/// Times of events. cudaEventElapsedTime gives a float of milliseconds, whose resolution falls with the distance from the first
-/// event; so a new base is recorded every tenth of a second, and the bases are chained in double.
+/// Times of events. cudaEventElapsedTime gives a float of milliseconds, whose resolution falls with
+/// the distance from the first event; so a new base is recorded every tenth of a second, and the
+/// bases are chained in double.
 class EventClock {
  public:
   explicit EventClock(int device) : device_(device) {}
   ~EventClock();
-  /// Index of the base that an event recorded on `stream` now is measured from; records a new base when the last is old.
+  /// Index of the base that an event recorded on `stream` now is measured from; records a new base
+  /// when the last is old.
   std::size_t base_for(cudaStream_t stream);
   Seconds time_of(cudaEvent_t event, std::size_t base);
 
  private:
-  struct Base { cudaEvent_t event; Nanoseconds host; double offset_s; bool is_linked; };
+  struct Base {
+    cudaEvent_t event;
+    Nanoseconds host;
+    double offset_s;
+    bool is_linked;
+  };
   int device_;
   std::mutex mutex_;
   std::vector<Base> bases_;
@@ -46,7 +53,8 @@ class CudaEvent final : public Event {
   std::size_t base_ = 0;
 };
 
-/// Looked at while the host waits: throws when work on the stream can no longer finish (a peer of a communicator is gone).
+/// Looked at while the host waits: throws when work on the stream can no longer finish (a peer of a
+/// communicator is gone).
 using Watch = std::function<void()>;
 
 class CudaStream final : public Stream {
@@ -64,7 +72,8 @@ class CudaStream final : public Stream {
 
   cudaStream_t handle() const { return stream_; }
   std::uint32_t index() const { return index_; }
-  /// Device memory that kernels of this stream may use until the next call; grows by waiting for the stream.
+  /// Device memory that kernels of this stream may use until the next call; grows by waiting for
+  /// the stream.
   View scratch(Bytes bytes);
 
  private:

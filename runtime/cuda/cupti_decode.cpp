@@ -29,20 +29,30 @@ void decode(NextRecord next, std::uint8_t* buffer, std::size_t valid_bytes, Reco
         batch.records.push_back(std::move(record));
         break;
       }
-      case CUPTI_ACTIVITY_KIND_MEMCPY: batch.records.push_back(common<CUpti_ActivityMemcpy6>(Kind::copy, activity)); break;
-      case CUPTI_ACTIVITY_KIND_MEMCPY2: batch.records.push_back(common<CUpti_ActivityMemcpyPtoP4>(Kind::peer_copy, activity)); break;
-      case CUPTI_ACTIVITY_KIND_MEMSET: batch.records.push_back(common<CUpti_ActivityMemset4>(Kind::fill, activity)); break;
+      case CUPTI_ACTIVITY_KIND_MEMCPY:
+        batch.records.push_back(common<CUpti_ActivityMemcpy6>(Kind::copy, activity));
+        break;
+      case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        batch.records.push_back(common<CUpti_ActivityMemcpyPtoP4>(Kind::peer_copy, activity));
+        break;
+      case CUPTI_ACTIVITY_KIND_MEMSET:
+        batch.records.push_back(common<CUpti_ActivityMemset4>(Kind::fill, activity));
+        break;
       case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
         const auto* record = reinterpret_cast<const CUpti_ActivityExternalCorrelation*>(activity);
-        if (record->externalKind == CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0) batch.external_of[record->correlationId] = record->externalId;
+        if (record->externalKind == CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0)
+          batch.external_of[record->correlationId] = record->externalId;
         break;
       }
-      // Enabled only because external correlation needs an API kind; the labels' own host times are finer.
+      // Enabled only because external correlation needs an API kind; the labels' own host times are
+      // finer.
       case CUPTI_ACTIVITY_KIND_RUNTIME:
       case CUPTI_ACTIVITY_KIND_DRIVER:
       case CUPTI_ACTIVITY_KIND_MARKER:
-      case CUPTI_ACTIVITY_KIND_OVERHEAD: break;
-      default: ++batch.losses.unknown;
+      case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        break;
+      default:
+        ++batch.losses.unknown;
     }
   }
 }

@@ -11,11 +11,16 @@
 
 namespace stepcast::runtime::cupti {
 namespace {
-constexpr std::size_t kBuffer = 4u << 20;            // bytes; about 18000 kernel records of 216 bytes
-constexpr std::size_t kMostBuffers = 256;            // 1 GiB of records, then CUPTI drops and says how many
-// Kernels, not KERNEL: that kind would run them one after another. RUNTIME is there for the correlation records alone.
-constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-                                         CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_RUNTIME,
+constexpr std::size_t kBuffer = 4u << 20;  // bytes; about 18000 kernel records of 216 bytes
+constexpr std::size_t kMostBuffers = 256;  // 1 GiB of records, then CUPTI drops and says how many
+// Kernels, not KERNEL: that kind would run them one after another. RUNTIME is there for the
+// correlation records alone.
+constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                         CUPTI_ACTIVITY_KIND_MEMCPY,
+                                         CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                         CUPTI_ACTIVITY_KIND_MEMSET,
+                                         CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                         CUPTI_ACTIVITY_KIND_RUNTIME,
                                          CUPTI_ACTIVITY_KIND_OVERHEAD};
 
 struct Api {
@@ -61,12 +66,16 @@ void check(CUptiResult status, const char* call) {
   const char* text = nullptr;
   api().result_text(status, &text);
   std::string reason = std::string(call) + " failed with " + (text == nullptr ? "unknown" : text);
-  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) reason += ": another profiler is attached to this process; detach it";
+  if (status == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+    reason += ": another profiler is attached to this process; detach it";
   if (status == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES)
-    reason += ": the driver reserves profiling for root; set NVreg_RestrictProfilingToAdminUsers=0 or run as root";
+    reason +=
+        ": the driver reserves profiling for root; set NVreg_RestrictProfilingToAdminUsers=0 or "
+        "run as root";
   throw EnvironmentError(reason);
 }
-/// CUPTI asks per thread and never twice for a buffer that it still holds, so each answer is fresh memory.
+/// CUPTI asks per thread and never twice for a buffer that it still holds, so each answer is fresh
+/// memory.
 void CUPTIAPI request(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
   *most_records = 0;
   *size = 0;
@@ -78,11 +87,13 @@ void CUPTIAPI request(std::uint8_t** buffer, std::size_t* size, std::size_t* mos
   *size = kBuffer;
   ++in_use;
 }
-void CUPTIAPI complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t /*size*/, std::size_t valid) {
+void CUPTIAPI complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                       std::size_t /*size*/, std::size_t valid) {
   const std::lock_guard lock(mutex);
   if (valid > 0) decode(api().next, buffer, valid, batch);
   std::size_t dropped = 0;
-  if (api().dropped(context, stream, &dropped) == CUPTI_SUCCESS) batch.losses.dropped += static_cast<std::int64_t>(dropped);
+  if (api().dropped(context, stream, &dropped) == CUPTI_SUCCESS)
+    batch.losses.dropped += static_cast<std::int64_t>(dropped);
   std::free(buffer);
   if (in_use > 0) --in_use;
 }
@@ -129,11 +140,13 @@ RecordBatch stop() {
   return result;
 }
 void push(std::uint64_t external) {
-  check(api().push(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, external), "cuptiActivityPushExternalCorrelationId");
+  check(api().push(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, external),
+        "cuptiActivityPushExternalCorrelationId");
 }
 void pop() {
   std::uint64_t last = 0;
-  check(api().pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last), "cuptiActivityPopExternalCorrelationId");
+  check(api().pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last),
+        "cuptiActivityPopExternalCorrelationId");
 }
 std::uint32_t stream_id(CUstream_st* stream) {
   std::uint32_t id = 0;

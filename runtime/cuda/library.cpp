@@ -19,9 +19,13 @@ bool Library::is_present() {
 }
 void* Library::symbol(const char* name) {
   open();
-  if (handle_ == nullptr) throw EnvironmentError(std::string(soname_) + " cannot be opened (" + reason_ + "); install " + package_);
+  if (handle_ == nullptr)
+    throw EnvironmentError(std::string(soname_) + " cannot be opened (" + reason_ + "); install " +
+                           package_);
   void* found = dlsym(handle_, name);
-  if (found == nullptr) throw EnvironmentError(std::string(soname_) + " has no " + name + ": it is older than this program; install " + package_);
+  if (found == nullptr)
+    throw EnvironmentError(std::string(soname_) + " has no " + name +
+                           ": it is older than this program; install " + package_);
   return found;
 }
 }  // namespace stepcast::runtime

@@ -62,10 +62,16 @@ Api& api() {
 
 ncclDataType_t type_of(Precision precision) {
   switch (precision) {
-    case Precision::fp32: case Precision::tf32: return ncclFloat32;
-    case Precision::fp16: return ncclFloat16;
-    case Precision::bf16: return ncclBfloat16;
-    case Precision::fp8: case Precision::int8: break;
+    case Precision::fp32:
+    case Precision::tf32:
+      return ncclFloat32;
+    case Precision::fp16:
+      return ncclFloat16;
+    case Precision::bf16:
+      return ncclBfloat16;
+    case Precision::fp8:
+    case Precision::int8:
+      break;
   }
   return ncclUint8;  // moved, never summed
 }
@@ -79,15 +85,20 @@ std::string hex_of(const ncclUniqueId& id) {
 }
 ncclUniqueId id_of(const std::string& text, const std::string& group) {
   ncclUniqueId id{};
-  if (text.size() != 2 * sizeof id.internal) throw EnvironmentError("group " + group + ": the store's NCCL id is not one; is another run using the same store?");
-  for (std::size_t i = 0; i < sizeof id.internal; ++i) id.internal[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+  if (text.size() != 2 * sizeof id.internal)
+    throw EnvironmentError(
+        "group " + group +
+        ": the store's NCCL id is not one; is another run using the same store?");
+  for (std::size_t i = 0; i < sizeof id.internal; ++i)
+    id.internal[i] = static_cast<char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
   return id;
 }
 
 /// Non-blocking NCCL: every call may answer "in progress", and the host decides how long it waits.
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(CudaDevice& device, Store& store, const GroupRequest& request) : device_(device), request_(request) {
+  NcclCommunicator(CudaDevice& device, Store& store, const GroupRequest& request)
+      : device_(device), request_(request) {
     device_.use();
     const std::string key = "nccl/" + request.name;
     ncclUniqueId id{};
@@ -100,7 +111,8 @@ class NcclCommunicator final : public Communicator {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     try {
-      accept(api().init(&communicator_, request.size, id, request.rank, &config), "ncclCommInitRankConfig");
+      accept(api().init(&communicator_, request.size, id, request.rank, &config),
+             "ncclCommInitRankConfig");
       finish("ncclCommInitRankConfig");
       // The barrier's own stream and word, so that it waits for nothing else.
       stream_ = device_.new_stream("barrier " + request.name, StreamPriority::normal);
@@ -119,8 +131,10 @@ class NcclCommunicator final : public Communicator {
     if (communicator_ == nullptr) return;
     // Finalize waits for outstanding work; after a failure it would wait for ever.
     const ncclResult_t status = api().finalize(communicator_);
-    if ((status == ncclSuccess || status == ncclInProgress) && settles()) api().destroy(communicator_);
-    else api().abort(communicator_);
+    if ((status == ncclSuccess || status == ncclInProgress) && settles())
+      api().destroy(communicator_);
+    else
+      api().abort(communicator_);
   }
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -130,24 +144,31 @@ class NcclCommunicator final : public Communicator {
 
   void all_reduce(Stream& stream, View data, ElementCount count, Reduction reduction) override {
     begin(stream);
-    accept(api().all_reduce(data.data, data.data, size_of(count), summable(data.precision), reduction == Reduction::sum ? ncclSum : ncclMax,
-                            communicator_, handle(stream)), "ncclAllReduce");
+    accept(api().all_reduce(data.data, data.data, size_of(count), summable(data.precision),
+                            reduction == Reduction::sum ? ncclSum : ncclMax, communicator_,
+                            handle(stream)),
+           "ncclAllReduce");
     finish("ncclAllReduce");
   }
   void all_gather(Stream& stream, View input, View output, ElementCount count) override {
     begin(stream);
-    accept(api().all_gather(input.data, output.data, size_of(count), type_of(input.precision), communicator_, handle(stream)), "ncclAllGather");
+    accept(api().all_gather(input.data, output.data, size_of(count), type_of(input.precision),
+                            communicator_, handle(stream)),
+           "ncclAllGather");
     finish("ncclAllGather");
   }
   void reduce_scatter(Stream& stream, View input, View output, ElementCount count) override {
     begin(stream);
-    accept(api().reduce_scatter(input.data, output.data, size_of(count), summable(input.precision), ncclSum, communicator_, handle(stream)),
+    accept(api().reduce_scatter(input.data, output.data, size_of(count), summable(input.precision),
+                                ncclSum, communicator_, handle(stream)),
            "ncclReduceScatter");
     finish("ncclReduceScatter");
   }
   void broadcast(Stream& stream, View data, ElementCount count, int root) override {
     begin(stream);
-    accept(api().broadcast(data.data, data.data, size_of(count), type_of(data.precision), root, communicator_, handle(stream)), "ncclBroadcast");
+    accept(api().broadcast(data.data, data.data, size_of(count), type_of(data.precision), root,
+                           communicator_, handle(stream)),
+           "ncclBroadcast");
     finish("ncclBroadcast");
   }
   /// As grouped sends and receives: native all-to-all is not in every NCCL 2.
@@ -155,20 +176,28 @@ class NcclCommunicator final : public Communicator {
     begin(stream);
     accept(api().group_start(), "ncclGroupStart");
     for (int peer = 0; peer < request_.size; ++peer) {
-      accept(api().send(input.at(peer * count.value).data, size_of(count), type_of(input.precision), peer, communicator_, handle(stream)), "ncclSend");
-      accept(api().receive(output.at(peer * count.value).data, size_of(count), type_of(output.precision), peer, communicator_, handle(stream)), "ncclRecv");
+      accept(api().send(input.at(peer * count.value).data, size_of(count), type_of(input.precision),
+                        peer, communicator_, handle(stream)),
+             "ncclSend");
+      accept(api().receive(output.at(peer * count.value).data, size_of(count),
+                           type_of(output.precision), peer, communicator_, handle(stream)),
+             "ncclRecv");
     }
     accept(api().group_end(), "ncclGroupEnd");
     finish("ncclGroupEnd");
   }
   void send(Stream& stream, View data, ElementCount count, int to) override {
     begin(stream);
-    accept(api().send(data.data, size_of(count), type_of(data.precision), to, communicator_, handle(stream)), "ncclSend");
+    accept(api().send(data.data, size_of(count), type_of(data.precision), to, communicator_,
+                      handle(stream)),
+           "ncclSend");
     finish("ncclSend");
   }
   void receive(Stream& stream, View data, ElementCount count, int from) override {
     begin(stream);
-    accept(api().receive(data.data, size_of(count), type_of(data.precision), from, communicator_, handle(stream)), "ncclRecv");
+    accept(api().receive(data.data, size_of(count), type_of(data.precision), from, communicator_,
+                         handle(stream)),
+           "ncclRecv");
     finish("ncclRecv");
   }
   void barrier() override {
@@ -181,17 +210,20 @@ class NcclCommunicator final : public Communicator {
   static constexpr std::int64_t kNotWaiting = -1;
   static std::size_t size_of(ElementCount count) { return static_cast<std::size_t>(count.value); }
   static ncclDataType_t summable(Precision precision) {
-    STEPCAST_ASSERT(precision != Precision::fp8 && precision != Precision::int8, "compressors gather bytes, they never sum them");
+    STEPCAST_ASSERT(precision != Precision::fp8 && precision != Precision::int8,
+                    "compressors gather bytes, they never sum them");
     return type_of(precision);
   }
   [[noreturn]] void fail(const std::string& what) {
     give_up();
-    throw EnvironmentError("rank " + std::to_string(request_.rank) + " of group " + request_.name + ": " + what);
+    throw EnvironmentError("rank " + std::to_string(request_.rank) + " of group " + request_.name +
+                           ": " + what);
   }
   void accept(ncclResult_t status, const char* call) {
     if (status == ncclSuccess || status == ncclInProgress) return;
     const char* detail = api().last_error(communicator_);
-    fail(std::string(call) + " failed with " + api().error_text(status) + (detail != nullptr && *detail != '\0' ? std::string(" (") + detail + ")" : ""));
+    fail(std::string(call) + " failed with " + api().error_text(status) +
+         (detail != nullptr && *detail != '\0' ? std::string(" (") + detail + ")" : ""));
   }
   bool settles() {
     const auto deadline = Clock::now() + std::chrono::duration<double>(request_.time_limit.value);
@@ -210,19 +242,23 @@ class NcclCommunicator final : public Communicator {
       accept(api().async_error(communicator_, &state), "ncclCommGetAsyncError");
       if (state != ncclInProgress) break;
       if (Clock::now() > deadline)
-        fail(std::string(call) + ": not all of the " + std::to_string(request_.size) + " ranks answered within " + std::to_string(request_.time_limit.value) + " s");
+        fail(std::string(call) + ": not all of the " + std::to_string(request_.size) +
+             " ranks answered within " + std::to_string(request_.time_limit.value) + " s");
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
     accept(state, call);
   }
   void begin(Stream& stream) {
-    if (communicator_ == nullptr) throw EnvironmentError("group " + request_.name + " failed before; nothing can be sent any more");
-    STEPCAST_ASSERT(&stream.device() == static_cast<Device*>(&device_), "a communicator serves streams of its own device");
+    if (communicator_ == nullptr)
+      throw EnvironmentError("group " + request_.name +
+                             " failed before; nothing can be sent any more");
+    STEPCAST_ASSERT(&stream.device() == static_cast<Device*>(&device_),
+                    "a communicator serves streams of its own device");
     device_.use();
     waiting_since_ = kNotWaiting;
   }
-  /// Called while the host waits for a stream or an event of this device: errors of the network surface here, and a wait longer than
-  /// the limit counts as a dead peer.
+  /// Called while the host waits for a stream or an event of this device: errors of the network
+  /// surface here, and a wait longer than the limit counts as a dead peer.
   void look() {
     if (communicator_ == nullptr) return;
     ncclResult_t state = ncclSuccess;
@@ -230,12 +266,14 @@ class NcclCommunicator final : public Communicator {
     accept(state, "a collective");
     const std::int64_t now = Recorder::now();
     std::int64_t since = waiting_since_;
-    if (since == kNotWaiting || now - last_look_ > 1'000'000'000) {  // a new wait: nobody looked for a second
+    if (since == kNotWaiting ||
+        now - last_look_ > 1'000'000'000) {  // a new wait: nobody looked for a second
       waiting_since_ = since = now;
     }
     last_look_ = now;
     if (static_cast<double>(now - since) * 1e-9 > request_.time_limit.value)
-      fail("waited for " + std::to_string(request_.time_limit.value) + " s on work with a collective; a rank of the group has died or hangs");
+      fail("waited for " + std::to_string(request_.time_limit.value) +
+           " s on work with a collective; a rank of the group has died or hangs");
   }
   void give_up() noexcept {
     if (communicator_ != nullptr) api().abort(communicator_);
@@ -251,7 +289,8 @@ class NcclCommunicator final : public Communicator {
 };
 }  // namespace
 
-std::unique_ptr<Communicator> new_nccl_communicator(CudaDevice& device, Store& store, const GroupRequest& request) {
+std::unique_ptr<Communicator> new_nccl_communicator(CudaDevice& device, Store& store,
+                                                    const GroupRequest& request) {
   return std::make_unique<NcclCommunicator>(device, store, request);
 }
 bool nccl_is_present() {

@@ -9,12 +9,13 @@
 #include "runtime/device/view.hpp"
 #include "sim/core/units.hpp"
 
-/// The seam over an accelerator, or over the CPU playing one. `cuda` (a plugin) and `cpu` implement it; the training step and
-/// the measurements are written once against it.
+/// The seam over an accelerator, or over the CPU playing one. `cuda` (a plugin) and `cpu` implement
+/// it; the training step and the measurements are written once against it.
 ///
-/// To add a backend: 1. implement Device, Stream, Event, Kernels and Communicator; 2. a Backend (runtime/backend/backend.hpp) that probes and
-/// opens them; 3. list it in registry.cpp or export it from a plugin; 4. run tests/runtime/device against it (they take the
-/// backend's name from $STEPCAST_TEST_BACKEND).
+/// To add a backend: 1. implement Device, Stream, Event, Kernels and Communicator; 2. a Backend
+/// (runtime/backend/backend.hpp) that probes and opens them; 3. list it in registry.cpp or export
+/// it from a plugin; 4. run tests/runtime/device against it (they take the backend's name from
+/// $STEPCAST_TEST_BACKEND).
 namespace stepcast::runtime {
 
 class Kernels;
@@ -23,14 +24,15 @@ class Device;
 
 /// What the device says of itself. Text is for people and provenance.
 struct DeviceInfo {
-  std::string name;              // "AMD EPYC 9B45", "NVIDIA H200"
-  std::string architecture;      // "x86-64-v4", "sm_90"
+  std::string name;                                           // "AMD EPYC 9B45", "NVIDIA H200"
+  std::string architecture;                                   // "x86-64-v4", "sm_90"
   std::vector<std::pair<std::string, std::string>> versions;  // library or driver -> version
-  int compute_units = 0;         // cores used, or SMs
+  int compute_units = 0;                                      // cores used, or SMs
   Bytes memory;
-  double clock_MHz = 0;          // 0 = unknown
-  double peak_flops[6] = {};     // dense FLOP/s by Precision from the datasheet; 0 = unknown (then calibration measures it)
-  double memory_bandwidth = 0;   // bytes/s from the datasheet; 0 = unknown
+  double clock_MHz = 0;         // 0 = unknown
+  double peak_flops[6] = {};    // dense FLOP/s by Precision from the datasheet; 0 = unknown (then
+                                // calibration measures it)
+  double memory_bandwidth = 0;  // bytes/s from the datasheet; 0 = unknown
 };
 
 /// A moment on a stream. Recorded once per use; re-recording moves it.
@@ -40,19 +42,21 @@ class Event {
   virtual bool is_reached() const = 0;
   /// Blocks the host. A failure on the device's side is thrown here as EnvironmentError.
   virtual void wait() const = 0;
-  /// Device time at which it was reached; only differences between two events of one device mean anything.
-  /// Requires: reached, and made with timing.
+  /// Device time at which it was reached; only differences between two events of one device mean
+  /// anything. Requires: reached, and made with timing.
   virtual Seconds reached_at() const = 0;
 };
 
-/// An ordered queue of device work. Work of one stream runs in order, that of two streams does not unless an event orders it.
+/// An ordered queue of device work. Work of one stream runs in order, that of two streams does not
+/// unless an event orders it.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual const std::string& name() const = 0;
   virtual Device& device() const = 0;
   virtual void record(Event& event) = 0;
-  /// Later work of this stream starts after `event`, as it was last recorded when this call is made.
+  /// Later work of this stream starts after `event`, as it was last recorded when this call is
+  /// made.
   virtual void wait_for(const Event& event) = 0;
   /// Blocks the host until the queue is empty; throws what the work threw (EnvironmentError).
   virtual void synchronise() = 0;
@@ -65,7 +69,8 @@ class Graph {
   virtual void launch(Stream& stream) = 0;
 };
 
-/// A high-priority stream's work goes first where both could run: communication, so that buckets leave while backward computes.
+/// A high-priority stream's work goes first where both could run: communication, so that buckets
+/// leave while backward computes.
 enum class StreamPriority : std::uint8_t { normal, high };
 enum class MemoryKind : std::uint8_t { device, pinned_host };
 
@@ -73,10 +78,12 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceInfo& info() const = 0;
-  virtual std::unique_ptr<Stream> new_stream(const std::string& name, StreamPriority priority = StreamPriority::normal) = 0;
+  virtual std::unique_ptr<Stream> new_stream(const std::string& name,
+                                             StreamPriority priority = StreamPriority::normal) = 0;
   virtual std::unique_ptr<Event> new_event(bool has_timing = false) = 0;
 
-  /// Aligned to 64 bytes (256 on cuda), contents undefined. Throws EnvironmentError naming bytes asked and free.
+  /// Aligned to 64 bytes (256 on cuda), contents undefined. Throws EnvironmentError naming bytes
+  /// asked and free.
   virtual void* allocate(Bytes bytes, MemoryKind kind) = 0;
   virtual void release(void* data, MemoryKind kind) noexcept = 0;
   virtual Bytes allocated() const = 0;
@@ -89,9 +96,13 @@ class Device {
   virtual Kernels& kernels() = 0;
   /// Loops of gradient compressors; null where the backend has none.
   virtual CompressKernels* compress_kernels() { return nullptr; }
-  /// Runs `enqueue`, which puts work on `stream` and on streams that wait for it and that it waits for in the end, and keeps that
-  /// work as a graph without executing it. Null where the backend has no graphs.
-  virtual std::unique_ptr<Graph> capture(Stream& /*stream*/, const std::function<void()>& /*enqueue*/) { return nullptr; }
+  /// Runs `enqueue`, which puts work on `stream` and on streams that wait for it and that it waits
+  /// for in the end, and keeps that work as a graph without executing it. Null where the backend
+  /// has no graphs.
+  virtual std::unique_ptr<Graph> capture(Stream& /*stream*/,
+                                         const std::function<void()>& /*enqueue*/) {
+    return nullptr;
+  }
   virtual Recorder& recorder() = 0;
   /// The precisions that kernels() accepts for activations and weights.
   virtual bool supports(Precision precision) const = 0;
@@ -104,12 +115,22 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(Device& device, Bytes bytes, MemoryKind kind = MemoryKind::device)
-      : device_(&device), data_(bytes.value > 0 ? device.allocate(bytes, kind) : nullptr), bytes_(bytes), kind_(kind) {}
+      : device_(&device),
+        data_(bytes.value > 0 ? device.allocate(bytes, kind) : nullptr),
+        bytes_(bytes),
+        kind_(kind) {}
   Buffer(Device& device, std::int64_t elements, Precision precision)
-      : Buffer(device, Bytes(elements * bytes_per_element(precision))) { precision_ = precision; }
+      : Buffer(device, Bytes(elements * bytes_per_element(precision))) {
+    precision_ = precision;
+  }
   Buffer(Buffer&& other) noexcept { swap(other); }
-  Buffer& operator=(Buffer&& other) noexcept { swap(other); return *this; }
-  ~Buffer() { if (data_ != nullptr) device_->release(data_, kind_); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) device_->release(data_, kind_);
+  }
 
   View view() const { return {data_, precision_}; }
   View view(std::int64_t element) const { return view().at(element); }
@@ -132,7 +153,8 @@ class Buffer {
   Precision precision_ = Precision::fp32;
 };
 
-/// `waiting` goes on only after everything `first` holds now. The one helper for every crossing of streams.
+/// `waiting` goes on only after everything `first` holds now. The one helper for every crossing of
+/// streams.
 inline void make_wait(Stream& waiting, Stream& first, Event& event) {
   first.record(event);
   waiting.wait_for(event);

@@ -5,9 +5,9 @@
 #include "sim/workload/op.hpp"
 
 namespace stepcast::runtime {
-/// Elements in device memory, borrowed: an address that only the device may follow, and how wide an element is.
-/// Shapes stand in comments beside each view: B samples, T tokens per sample, C hidden, H heads, K key/value heads,
-/// D head dimension, F MLP width, V vocabulary.
+/// Elements in device memory, borrowed: an address that only the device may follow, and how wide an
+/// element is. Shapes stand in comments beside each view: B samples, T tokens per sample, C hidden,
+/// H heads, K key/value heads, D head dimension, F MLP width, V vocabulary.
 struct View {
   void* data = nullptr;
   Precision precision = Precision::fp32;
@@ -18,6 +18,8 @@ struct View {
   }
   /// Only where host and device share addresses (the cpu backend, pinned host memory).
   template <class T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 };
 }  // namespace stepcast::runtime

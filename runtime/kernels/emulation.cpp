@@ -18,20 +18,23 @@ thread_local Place place{};
 
 namespace {
 constexpr unsigned kWarp = 32;
-constexpr std::size_t kLargestShared = 227 * 1024;  // sm_90: largest opt-in size of a block (CUDA programming guide, table 'Technical specifications')
+constexpr std::size_t kLargestShared =
+    227 * 1024;  // sm_90: largest opt-in size of a block (CUDA programming guide, table 'Technical
+                 // specifications')
 
 struct Lane {
   Fiber fiber;
   uint3 thread{};
   bool is_done = false, is_waiting = false;
-  unsigned mask = 0;  // of the warp rendezvous it waits in; 0: the block's barrier
+  unsigned mask = 0;        // of the warp rendezvous it waits in; 0: the block's barrier
   std::uint64_t round = 0;  // rendezvous of its warp passed so far, for double buffering of slots
 };
 
 /// One block in flight. The scheduler runs on the caller's stack, kernels on the fibers'.
 class Block {
  public:
-  void run(dim3 grid, uint3 index, dim3 size, const char* kernel, const std::function<void()>& body);
+  void run(dim3 grid, uint3 index, dim3 size, const char* kernel,
+           const std::function<void()>& body);
   void wait(unsigned mask);
   std::uint64_t exchange(unsigned mask, std::uint64_t value, int lane);
   unsigned ballot(unsigned mask, bool vote);
@@ -64,14 +67,17 @@ std::uint64_t next_random(std::uint64_t& state) {  // xorshift64, Marsaglia 2003
 std::size_t Block::next_ready() {
   std::size_t chosen = 0;
   if (schedule == Schedule::shuffled) chosen = next_random(random) % ready_.size();
-  if (schedule == Schedule::adversarial)  // the highest thread of the highest warp, until that warp can go no further
-    chosen = static_cast<std::size_t>(std::max_element(ready_.begin(), ready_.end()) - ready_.begin());
+  if (schedule == Schedule::adversarial)  // the highest thread of the highest warp, until that warp
+                                          // can go no further
+    chosen =
+        static_cast<std::size_t>(std::max_element(ready_.begin(), ready_.end()) - ready_.begin());
   const std::size_t lane = ready_[chosen];
   ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(chosen));
   return lane;
 }
 
-/// Frees every rendezvous that is complete: a warp's when all lanes of its mask wait with that mask, the block's when all threads do.
+/// Frees every rendezvous that is complete: a warp's when all lanes of its mask wait with that
+/// mask, the block's when all threads do.
 void Block::release_ready() {
   std::size_t at_barrier = 0;
   for (std::size_t warp = 0; warp * kWarp < count_; ++warp) {
@@ -79,7 +85,10 @@ void Block::release_ready() {
     for (std::size_t i = begin; i < end; ++i) {
       Lane& lane = *lanes_[i];
       if (!lane.is_waiting) continue;
-      if (lane.mask == 0) { ++at_barrier; continue; }
+      if (lane.mask == 0) {
+        ++at_barrier;
+        continue;
+      }
       bool is_complete = true;
       for (std::size_t j = begin; j < begin + kWarp; ++j) {
         if ((lane.mask >> (j - begin) & 1u) == 0) continue;
@@ -106,17 +115,20 @@ void Block::release_ready() {
 }
 
 void Block::report_deadlock(const char* kernel) const {
-  std::string text = std::string("kernel ") + kernel + ": threads wait for others that never come (divergent barrier or mask):";
+  std::string text = std::string("kernel ") + kernel +
+                     ": threads wait for others that never come (divergent barrier or mask):";
   int named = 0;
   for (std::size_t i = 0; i < count_ && named < 4; ++i)
     if (lanes_[i]->is_waiting) {
-      text += " thread " + std::to_string(i) + (lanes_[i]->mask == 0 ? " at a block barrier" : " at a warp rendezvous");
+      text += " thread " + std::to_string(i) +
+              (lanes_[i]->mask == 0 ? " at a block barrier" : " at a warp rendezvous");
       ++named;
     }
   throw std::runtime_error(text);
 }
 
-void Block::run(dim3 grid, uint3 index, dim3 size, const char* kernel, const std::function<void()>& body) {
+void Block::run(dim3 grid, uint3 index, dim3 size, const char* kernel,
+                const std::function<void()>& body) {
   count_ = static_cast<std::size_t>(size.x) * size.y * size.z;
   while (lanes_.size() < count_) lanes_.push_back(std::make_unique<Lane>());
   slots_.assign((count_ + kWarp - 1) / kWarp, {});
@@ -126,7 +138,8 @@ void Block::run(dim3 grid, uint3 index, dim3 size, const char* kernel, const std
   votes_[0] = votes_[1] = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     Lane& lane = *lanes_[i];
-    lane.thread = {static_cast<unsigned>(i % size.x), static_cast<unsigned>(i / size.x % size.y), static_cast<unsigned>(i / size.x / size.y)};
+    lane.thread = {static_cast<unsigned>(i % size.x), static_cast<unsigned>(i / size.x % size.y),
+                   static_cast<unsigned>(i / size.x / size.y)};
     lane.is_done = lane.is_waiting = false;
     lane.round = 0;
     lane.fiber.start(body);
@@ -165,7 +178,8 @@ std::uint64_t Block::exchange(unsigned mask, std::uint64_t value, int from) {
   return slots_[warp][round][static_cast<std::size_t>(from) & (kWarp - 1)];
 }
 unsigned Block::ballot(unsigned mask, bool vote) {
-  const std::size_t warp = current_ / kWarp, lanes = std::min<std::size_t>(kWarp, count_ - warp * kWarp);
+  const std::size_t warp = current_ / kWarp,
+                    lanes = std::min<std::size_t>(kWarp, count_ - warp * kWarp);
   const std::uint64_t round = lanes_[current_]->round & 1;
   exchange(mask, vote ? 1 : 0, 0);
   unsigned result = 0;
@@ -194,14 +208,17 @@ void set_schedule(Schedule schedule, std::uint64_t seed) {
   block_in_flight.schedule = schedule;
   block_in_flight.random = seed * 0x9e3779b97f4a7c15ull + 1;
 }
-void run_grid(dim3 grid, dim3 block, std::size_t shared, const char* kernel, const std::function<void()>& body) {
+void run_grid(dim3 grid, dim3 block, std::size_t shared, const char* kernel,
+              const std::function<void()>& body) {
   const std::size_t threads = static_cast<std::size_t>(block.x) * block.y * block.z;
-  if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 || grid.z > 65535 || shared > kLargestShared)
+  if (threads == 0 || threads > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
+      grid.y > 65535 || grid.z > 65535 || shared > kLargestShared)
     throw std::runtime_error(std::string("kernel ") + kernel + ": launch shape that no GPU takes");
   for (unsigned z = 0; z < grid.z; ++z)
     for (unsigned y = 0; y < grid.y; ++y)
       for (unsigned x = 0; x < grid.x; ++x) {
-        // Exactly as large as asked, so that a sanitizer sees an overrun; poisoned (a NaN as float), so that a read before a write shows.
+        // Exactly as large as asked, so that a sanitizer sees an overrun; poisoned (a NaN as
+        // float), so that a read before a write shows.
         block_in_flight.shared.clear();
         block_in_flight.shared.shrink_to_fit();
         block_in_flight.shared.assign(shared, 0xff);
@@ -209,8 +226,12 @@ void run_grid(dim3 grid, dim3 block, std::size_t shared, const char* kernel, con
       }
 }
 void* dynamic_shared() { return block_in_flight.shared.data(); }
-void rendezvous(Scope scope, unsigned mask) { block_in_flight.wait(scope == Scope::block ? 0 : mask); }
-std::uint64_t exchange(unsigned mask, std::uint64_t value, int lane) { return block_in_flight.exchange(mask, value, lane); }
+void rendezvous(Scope scope, unsigned mask) {
+  block_in_flight.wait(scope == Scope::block ? 0 : mask);
+}
+std::uint64_t exchange(unsigned mask, std::uint64_t value, int lane) {
+  return block_in_flight.exchange(mask, value, lane);
+}
 unsigned ballot(unsigned mask, bool vote) { return block_in_flight.ballot(mask, vote); }
 int count_block(bool vote) { return block_in_flight.count(vote); }
 
@@ -223,14 +244,17 @@ Invoke find_kernel(const std::string& mangled) {
   const std::lock_guard lock(kernels_mutex());
   for (const auto& [address, invoke] : kernels()) {
     Dl_info info{};
-    if (dladdr(address, &info) != 0 && info.dli_sname != nullptr && mangled == info.dli_sname) return invoke;
+    if (dladdr(address, &info) != 0 && info.dli_sname != nullptr && mangled == info.dli_sname)
+      return invoke;
   }
   return nullptr;
 }
 void use_adversarial_schedule(unsigned seed) { set_schedule(Schedule::adversarial, seed); }
-std::function<void()> bind_kernel(const std::string& mangled, const unsigned (&shape)[6], std::size_t shared, void** arguments) {
+std::function<void()> bind_kernel(const std::string& mangled, const unsigned (&shape)[6],
+                                  std::size_t shared, void** arguments) {
   const Invoke invoke = find_kernel(mangled);
   if (invoke == nullptr) return {};
-  return invoke(dim3(shape[0], shape[1], shape[2]), dim3(shape[3], shape[4], shape[5]), shared, arguments);
+  return invoke(dim3(shape[0], shape[1], shape[2]), dim3(shape[3], shape[4], shape[5]), shared,
+                arguments);
 }
 }  // namespace stepcast::emulation

@@ -9,10 +9,11 @@
 #include <tuple>
 #include <utility>
 
-/// CUDA's execution model on the CPU, for tests: every CUDA thread is a fiber, blocks run one after another on the calling
-/// thread. Barriers, shuffles, votes and warp syncs are rendezvous; one that not all threads reach is reported as a deadlock.
-/// Not modelled: memory order between blocks that run at once, asynchronous copies, tensor cores.
-/// Three schedules (see Schedule); a missing barrier shows under `adversarial`.
+/// CUDA's execution model on the CPU, for tests: every CUDA thread is a fiber, blocks run one after
+/// another on the calling thread. Barriers, shuffles, votes and warp syncs are rendezvous; one that
+/// not all threads reach is reported as a deadlock. Not modelled: memory order between blocks that
+/// run at once, asynchronous copies, tensor cores. Three schedules (see Schedule); a missing
+/// barrier shows under `adversarial`.
 #define __global__
 #define __device__
 #define __host__
@@ -26,8 +27,12 @@ struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-struct uint3 { unsigned x, y, z; };
-struct float4 { float x, y, z, w; };
+struct uint3 {
+  unsigned x, y, z;
+};
+struct float4 {
+  float x, y, z, w;
+};
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
 
@@ -35,15 +40,20 @@ namespace stepcast::emulation {
 enum class Schedule {
   in_order,     // thread 0 first, round by round
   shuffled,     // any ready thread, from a seed
-  adversarial,  // the last warp runs as far as it can before another starts, its threads last to first
+  adversarial,  // the last warp runs as far as it can before another starts, its threads last to
+                // first
 };
 /// Of the calling thread's launches from now on.
 void set_schedule(Schedule schedule, std::uint64_t seed = 1);
 
-struct Place { uint3 thread, block; dim3 block_size, grid; };
+struct Place {
+  uint3 thread, block;
+  dim3 block_size, grid;
+};
 extern thread_local Place place;
 
-void run_grid(dim3 grid, dim3 block, std::size_t shared, const char* kernel, const std::function<void()>& body);
+void run_grid(dim3 grid, dim3 block, std::size_t shared, const char* kernel,
+              const std::function<void()>& body);
 void* dynamic_shared();
 
 enum class Scope { block, warp };
@@ -55,9 +65,10 @@ unsigned ballot(unsigned mask, bool vote);
 /// Sum over the block, after the barrier.
 int count_block(bool vote);
 
-/// Finds a kernel by its mangled name, as CUDA's runtime does. Invoke copies the arguments, which `arguments` points to, and returns
-/// the launch to run later.
-using Invoke = std::function<void()> (*)(dim3 grid, dim3 block, std::size_t shared, void** arguments);
+/// Finds a kernel by its mangled name, as CUDA's runtime does. Invoke copies the arguments, which
+/// `arguments` points to, and returns the launch to run later.
+using Invoke = std::function<void()> (*)(dim3 grid, dim3 block, std::size_t shared,
+                                         void** arguments);
 Invoke find_kernel(const std::string& mangled);
 bool add_kernel(const void* address, Invoke invoke);
 
@@ -70,8 +81,11 @@ struct Launcher<Kernel, void (*)(Parameters...)> {
     return std::tuple<Parameters...>(*static_cast<Parameters*>(arguments[I])...);
   }
   static std::function<void()> invoke(dim3 grid, dim3 block, std::size_t shared, void** arguments) {
-    const std::tuple<Parameters...> values = copied(arguments, std::index_sequence_for<Parameters...>{});
-    return [grid, block, shared, values] { run_grid(grid, block, shared, __PRETTY_FUNCTION__, [&] { std::apply(Kernel, values); }); };
+    const std::tuple<Parameters...> values =
+        copied(arguments, std::index_sequence_for<Parameters...>{});
+    return [grid, block, shared, values] {
+      run_grid(grid, block, shared, __PRETTY_FUNCTION__, [&] { std::apply(Kernel, values); });
+    };
   }
   static inline const bool is_listed = add_kernel(reinterpret_cast<const void*>(Kernel), &invoke);
 };
@@ -88,10 +102,15 @@ void launch(dim3 grid, dim3 block, std::size_t shared, cudaStream_t, Arguments..
 #define blockDim (::stepcast::emulation::place.block_size)
 #define gridDim (::stepcast::emulation::place.grid)
 
-inline void __syncthreads() { ::stepcast::emulation::rendezvous(::stepcast::emulation::Scope::block, 0); }
-inline void __syncwarp(unsigned mask = 0xffffffffu) { ::stepcast::emulation::rendezvous(::stepcast::emulation::Scope::warp, mask); }
+inline void __syncthreads() {
+  ::stepcast::emulation::rendezvous(::stepcast::emulation::Scope::block, 0);
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  ::stepcast::emulation::rendezvous(::stepcast::emulation::Scope::warp, mask);
+}
 inline int __lane_of_emulation() {
-  return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);
+  return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) &
+                          31u);
 }
 template <class T>
 T __shfl_sync(unsigned mask, T value, int lane) {
@@ -103,23 +122,33 @@ T __shfl_sync(unsigned mask, T value, int lane) {
   return value;
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int lanes) { return __shfl_sync(mask, value, __lane_of_emulation() ^ lanes); }
+T __shfl_xor_sync(unsigned mask, T value, int lanes) {
+  return __shfl_sync(mask, value, __lane_of_emulation() ^ lanes);
+}
 template <class T>
 T __shfl_up_sync(unsigned mask, T value, unsigned delta) {
   const int lane = __lane_of_emulation();
-  return __shfl_sync(mask, value, lane >= static_cast<int>(delta) ? lane - static_cast<int>(delta) : lane);
+  return __shfl_sync(mask, value,
+                     lane >= static_cast<int>(delta) ? lane - static_cast<int>(delta) : lane);
 }
 template <class T>
 T __shfl_down_sync(unsigned mask, T value, unsigned delta) {
   const int lane = __lane_of_emulation();
-  return __shfl_sync(mask, value, lane + static_cast<int>(delta) < 32 ? lane + static_cast<int>(delta) : lane);
+  return __shfl_sync(mask, value,
+                     lane + static_cast<int>(delta) < 32 ? lane + static_cast<int>(delta) : lane);
 }
-inline unsigned __ballot_sync(unsigned mask, int vote) { return ::stepcast::emulation::ballot(mask, vote != 0); }
+inline unsigned __ballot_sync(unsigned mask, int vote) {
+  return ::stepcast::emulation::ballot(mask, vote != 0);
+}
 inline int __syncthreads_count(int vote) { return ::stepcast::emulation::count_block(vote != 0); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
 
-inline float atomicAdd(float* to, float value) { return std::atomic_ref<float>(*to).fetch_add(value); }
-inline unsigned atomicAdd(unsigned* to, unsigned value) { return std::atomic_ref<unsigned>(*to).fetch_add(value); }
+inline float atomicAdd(float* to, float value) {
+  return std::atomic_ref<float>(*to).fetch_add(value);
+}
+inline unsigned atomicAdd(unsigned* to, unsigned value) {
+  return std::atomic_ref<unsigned>(*to).fetch_add(value);
+}
 inline int atomicAdd(int* to, int value) { return std::atomic_ref<int>(*to).fetch_add(value); }
 
 using std::max;

@@ -13,8 +13,8 @@
 #endif
 
 #if defined(__x86_64__)
-/// Saves the callee-saved registers of the System V ABI on this stack and goes on with the other one. ucontext makes a system
-/// call per switch for the signal mask, which is 20 times slower.
+/// Saves the callee-saved registers of the System V ABI on this stack and goes on with the other
+/// one. ucontext makes a system call per switch for the signal mask, which is 20 times slower.
 extern "C" void stepcast_switch_stack(void** from, void* to);
 asm(R"(
 .text
@@ -41,7 +41,8 @@ stepcast_switch_stack:
 
 namespace stepcast::emulation {
 namespace {
-constexpr std::size_t kStack = 128 * 1024;  // deepest kernel keeps a few KiB of arrays; sanitizers add a red zone to each
+constexpr std::size_t kStack =
+    128 * 1024;  // deepest kernel keeps a few KiB of arrays; sanitizers add a red zone to each
 
 }  // namespace
 
@@ -98,7 +99,8 @@ thread_local Fiber::State* starting = nullptr;
 }  // namespace
 
 Fiber::Fiber() : state_(std::make_unique<State>()) {
-  state_->stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+  state_->stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
   if (state_->stack == MAP_FAILED) throw std::runtime_error("no memory for a fiber's stack");
 }
 Fiber::~Fiber() { munmap(state_->stack, kStack); }
@@ -109,8 +111,8 @@ void Fiber::start(const std::function<void()>& body) {
   state.is_done = false;
   state.failure = nullptr;
 #if defined(__x86_64__)
-  // As stepcast_switch_stack leaves a stack: six registers, then the address to return to, then 8 bytes so that the ABI's
-  // alignment at a function's entry (16 n + 8) holds.
+  // As stepcast_switch_stack leaves a stack: six registers, then the address to return to, then 8
+  // bytes so that the ABI's alignment at a function's entry (16 n + 8) holds.
   auto* top = reinterpret_cast<std::uintptr_t*>(static_cast<char*>(state.stack) + kStack);
   *--top = 0;
   *--top = reinterpret_cast<std::uintptr_t>(&enter);

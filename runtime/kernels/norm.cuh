@@ -6,8 +6,9 @@ namespace stepcast::runtime {
 inline constexpr float kNormEpsilon = 1e-5f;  // of GPT-2 and Llama
 
 template <class T>
-__global__ void __launch_bounds__(kThreads) norm_forward_kernel(bool is_layer, const T* x, const T* weight, const T* bias, T* y, float* mean,
-                                                                float* rstd, std::int64_t width) {
+__global__ void __launch_bounds__(kThreads)
+    norm_forward_kernel(bool is_layer, const T* x, const T* weight, const T* bias, T* y,
+                        float* mean, float* rstd, std::int64_t width) {
   __shared__ float shared[32];
   const std::int64_t row = blockIdx.x, base = row * width;
   const float inverse = 1.0f / static_cast<float>(width);
@@ -32,13 +33,16 @@ __global__ void __launch_bounds__(kThreads) norm_forward_kernel(bool is_layer, c
   }
 }
 
-/// With xhat = (x - mean) rstd and g = dy weight:  dx = rstd (g - mean(g) - xhat mean(g xhat)); rms norm has no mean(g).
+/// With xhat = (x - mean) rstd and g = dy weight:  dx = rstd (g - mean(g) - xhat mean(g xhat)); rms
+/// norm has no mean(g).
 template <class T>
-__global__ void __launch_bounds__(kThreads) norm_backward_kernel(bool is_layer, const T* x, const T* weight, const float* mean, const float* rstd,
-                                                                 const T* dy, T* dx, std::int64_t width) {
+__global__ void __launch_bounds__(kThreads)
+    norm_backward_kernel(bool is_layer, const T* x, const T* weight, const float* mean,
+                         const float* rstd, const T* dy, T* dx, std::int64_t width) {
   __shared__ float shared[32];
   const std::int64_t row = blockIdx.x, base = row * width;
-  const float m = is_layer ? mean[row] : 0.0f, r = rstd[row], inverse = 1.0f / static_cast<float>(width);
+  const float m = is_layer ? mean[row] : 0.0f, r = rstd[row],
+              inverse = 1.0f / static_cast<float>(width);
   float sum_g = 0.0f, sum_gx = 0.0f;
   for (std::int64_t i = threadIdx.x; i < width; i += blockDim.x) {
     const float g = value_of(dy[base + i]) * value_of(weight[i]);
@@ -53,11 +57,12 @@ __global__ void __launch_bounds__(kThreads) norm_backward_kernel(bool is_layer, 
   }
 }
 
-/// dweight += sum over rows of dy xhat, dbias += sum of dy. A block owns 32 columns; 8 threads share a column's rows, then are
-/// added in order, so the result does not depend on the schedule.
+/// dweight += sum over rows of dy xhat, dbias += sum of dy. A block owns 32 columns; 8 threads
+/// share a column's rows, then are added in order, so the result does not depend on the schedule.
 template <class T>
-__global__ void __launch_bounds__(kThreads) norm_weight_kernel(bool is_layer, const T* x, const float* mean, const float* rstd, const T* dy,
-                                                               float* dweight, float* dbias, std::int64_t rows, std::int64_t width) {
+__global__ void __launch_bounds__(kThreads)
+    norm_weight_kernel(bool is_layer, const T* x, const float* mean, const float* rstd, const T* dy,
+                       float* dweight, float* dbias, std::int64_t rows, std::int64_t width) {
   __shared__ float weights[8][33], biases[8][33];
   const unsigned lane = threadIdx.x % 32, part = threadIdx.x / 32;
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * 32 + lane;

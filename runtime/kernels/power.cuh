@@ -2,7 +2,8 @@
 #include "runtime/compress/compress_kernels.hpp"
 #include "runtime/kernels/reduce.cuh"
 
-/// PowerSGD's thin products; kRank is the rank rounded up to a power of two, so that sums stay in registers.
+/// PowerSGD's thin products; kRank is the rank rounded up to a power of two, so that sums stay in
+/// registers.
 namespace stepcast::runtime {
 
 __global__ void power_start_kernel(float* q, std::int64_t count, std::uint64_t seed) {
@@ -10,9 +11,11 @@ __global__ void power_start_kernel(float* q, std::int64_t count, std::uint64_t s
 }
 /// p = M q, a block per row.
 template <int kRank>
-__global__ void __launch_bounds__(kThreads) power_project_kernel(const float* x, const float* q, float* p, PowerShape shape) {
+__global__ void __launch_bounds__(kThreads)
+    power_project_kernel(const float* x, const float* q, float* p, PowerShape shape) {
   __shared__ float shared[32];
-  const std::int64_t row = blockIdx.x, first = row * shape.cols, left = shape.elements - first, width = left < shape.cols ? left : shape.cols;
+  const std::int64_t row = blockIdx.x, first = row * shape.cols, left = shape.elements - first,
+                     width = left < shape.cols ? left : shape.cols;
   float sums[kRank] = {};
   for (std::int64_t col = threadIdx.x; col < width; col += kThreads) {
     const float value = x[first + col];
@@ -29,7 +32,8 @@ __global__ void __launch_bounds__(kThreads) power_project_kernel(const float* x,
 }
 /// q = M' p, a block per 32 columns; 8 threads share a column's rows.
 template <int kRank>
-__global__ void __launch_bounds__(kThreads) power_back_kernel(const float* x, const float* p, float* q, PowerShape shape) {
+__global__ void __launch_bounds__(kThreads)
+    power_back_kernel(const float* x, const float* p, float* q, PowerShape shape) {
   __shared__ float parts[8][33];
   const unsigned lane = threadIdx.x % 32, part = threadIdx.x / 32;
   const std::int64_t col = static_cast<std::int64_t>(blockIdx.x) * 32 + lane;
@@ -54,7 +58,8 @@ __global__ void __launch_bounds__(kThreads) power_back_kernel(const float* x, co
     q[col * shape.rank + r] = sum;
   }
 }
-__device__ __forceinline__ float power_entry(const float* p, const float* q, const PowerShape& shape, std::int64_t i) {
+__device__ __forceinline__ float power_entry(const float* p, const float* q,
+                                             const PowerShape& shape, std::int64_t i) {
   const float *row = p + i / shape.cols * shape.rank, *col = q + i % shape.cols * shape.rank;
   float sum = 0.0f;
   for (int r = 0; r < shape.rank; ++r) sum += row[r] * col[r];
@@ -67,20 +72,26 @@ __global__ void power_expand_kernel(const float* p, const float* q, float* g, Po
   STEPCAST_EACH(i, shape.elements) g[i] = power_entry(p, q, shape, i);
 }
 
-__device__ __forceinline__ float column_dot(const float* p, const PowerShape& shape, int a, int b, float* shared) {
+__device__ __forceinline__ float column_dot(const float* p, const PowerShape& shape, int a, int b,
+                                            float* shared) {
   float sum = 0.0f;
-  for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x) sum += p[row * shape.rank + a] * p[row * shape.rank + b];
+  for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x)
+    sum += p[row * shape.rank + a] * p[row * shape.rank + b];
   return block_sum(sum, shared);
 }
-__device__ __forceinline__ void subtract_earlier(float* p, const PowerShape& shape, int column, float* shared) {
+__device__ __forceinline__ void subtract_earlier(float* p, const PowerShape& shape, int column,
+                                                 float* shared) {
   for (int earlier = 0; earlier < column; ++earlier) {
     const float dot = column_dot(p, shape, earlier, column, shared);
     // A thread writes the rows that it alone reads.
-    for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x) p[row * shape.rank + column] -= dot * p[row * shape.rank + earlier];
+    for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x)
+      p[row * shape.rank + column] -= dot * p[row * shape.rank + earlier];
   }
 }
-/// One block: modified Gram-Schmidt; a column that depends on the earlier ones is drawn anew (see host_power_loops.cpp).
-__global__ void __launch_bounds__(kThreads) power_orthonormalise_kernel(float* p, PowerShape shape) {
+/// One block: modified Gram-Schmidt; a column that depends on the earlier ones is drawn anew (see
+/// host_power_loops.cpp).
+__global__ void __launch_bounds__(kThreads)
+    power_orthonormalise_kernel(float* p, PowerShape shape) {
   __shared__ float shared[32];
   for (int column = 0; column < shape.rank; ++column) {
     const float before = column_dot(p, shape, column, column, shared);
@@ -94,7 +105,8 @@ __global__ void __launch_bounds__(kThreads) power_orthonormalise_kernel(float* p
       norm = column_dot(p, shape, column, column, shared);
     }
     const float factor = norm > 0.0f ? 1.0f / sqrtf(norm) : 0.0f;
-    for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x) p[row * shape.rank + column] *= factor;
+    for (std::int64_t row = threadIdx.x; row < shape.rows; row += blockDim.x)
+      p[row * shape.rank + column] *= factor;
   }
 }
 }  // namespace stepcast::runtime

@@ -1,5 +1,5 @@
-#include "runtime/kernels/launch.hpp"
 #include "runtime/kernels/language.cuh"
+#include "runtime/kernels/launch.hpp"
 
 namespace stepcast::runtime {
 __global__ void wait_cycles_kernel(std::int64_t cycles) {
@@ -12,6 +12,8 @@ __global__ void wait_cycles_kernel(std::int64_t cycles) {
 #endif
 }
 namespace launch {
-void wait_cycles(CudaStream stream, std::int64_t cycles) { STEPCAST_LAUNCH((wait_cycles_kernel), 1, 1, 0, stream, cycles); }
+void wait_cycles(CudaStream stream, std::int64_t cycles) {
+  STEPCAST_LAUNCH((wait_cycles_kernel), 1, 1, 0, stream, cycles);
+}
 }  // namespace launch
 }  // namespace stepcast::runtime

@@ -5,11 +5,14 @@
 
 namespace stepcast::runtime {
 namespace {
-struct Launcher { const char *name, *rank, *size, *local_rank, *address; };
+struct Launcher {
+  const char *name, *rank, *size, *local_rank, *address;
+};
 constexpr Launcher kLaunchers[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR"},
     {"Slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_LAUNCH_NODE_IPADDR"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "MASTER_ADDR"},
+    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "MASTER_ADDR"},
     {"PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MASTER_ADDR"},
 };
 
@@ -28,7 +31,8 @@ class Reader {
     if (!text) return fallback;
     const auto value = number(*text);
     if (value && *value >= low && *value <= high) return *value;
-    problem(name, "\"" + *text + "\" is no whole number from " + std::to_string(low) + " to " + std::to_string(high));
+    problem(name, "\"" + *text + "\" is no whole number from " + std::to_string(low) + " to " +
+                      std::to_string(high));
     return fallback;
   }
   void problem(const char* name, std::string message, std::string hint = "") {
@@ -51,11 +55,13 @@ Result<RankPlace> rank_place(const Environment& environment) {
   RankPlace place;
   place.source = "one rank";
   for (const Launcher& launcher : kLaunchers) {
-    const bool has_rank = environment(launcher.rank).has_value(), has_size = environment(launcher.size).has_value();
+    const bool has_rank = environment(launcher.rank).has_value(),
+               has_size = environment(launcher.size).has_value();
     // A Slurm allocation without srun sets SLURM_NTASKS alone: that is no rank.
     if (!has_rank) continue;
     if (!has_size) {
-      reader.problem(launcher.rank, std::string("is set, but ") + launcher.size + " is not", "set both, or neither");
+      reader.problem(launcher.rank, std::string("is set, but ") + launcher.size + " is not",
+                     "set both, or neither");
       break;
     }
     constexpr int kMostRanks = 1 << 20;
@@ -64,7 +70,8 @@ Result<RankPlace> rank_place(const Environment& environment) {
     place.rank = reader.integer(launcher.rank, 0, 0, kMostRanks);
     place.local_rank = reader.integer(launcher.local_rank, 0, 0, kMostRanks);
     if (place.rank >= place.size)
-      reader.problem(launcher.rank, std::to_string(place.rank) + " is not below " + launcher.size + " = " + std::to_string(place.size));
+      reader.problem(launcher.rank, std::to_string(place.rank) + " is not below " + launcher.size +
+                                        " = " + std::to_string(place.size));
     place.port = place.size > 1 ? kDefaultPort : 0;
     if (const auto address = environment(launcher.address)) place.address = *address;
     break;

@@ -1,7 +1,7 @@
 #include "runtime/launch/socket.hpp"
 
-#include <fmt/format.h>
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -20,14 +20,19 @@
 
 namespace stepcast::runtime {
 namespace {
-constexpr std::uint32_t kLongestMessage = 64u << 20;  // bytes; a store holds addresses and tables of numbers
+constexpr std::uint32_t kLongestMessage =
+    64u << 20;  // bytes; a store holds addresses and tables of numbers
 
 bool send_all(int descriptor, const void* data, std::size_t bytes) {
   return transfer_whole(static_cast<const char*>(data), bytes,
-                        [descriptor](const char* at, std::size_t left) { return ::send(descriptor, at, left, MSG_NOSIGNAL); });
+                        [descriptor](const char* at, std::size_t left) {
+                          return ::send(descriptor, at, left, MSG_NOSIGNAL);
+                        });
 }
 bool receive_all(int descriptor, void* data, std::size_t bytes) {
-  return transfer_whole(static_cast<char*>(data), bytes, [descriptor](char* at, std::size_t left) { return ::recv(descriptor, at, left, 0); });
+  return transfer_whole(static_cast<char*>(data), bytes, [descriptor](char* at, std::size_t left) {
+    return ::recv(descriptor, at, left, 0);
+  });
 }
 }  // namespace
 
@@ -48,7 +53,8 @@ void Socket::shut_down() const {
 
 bool Socket::send(const std::string& message) const {
   const std::uint32_t length = htonl(static_cast<std::uint32_t>(message.size()));
-  return send_all(descriptor_, &length, sizeof length) && send_all(descriptor_, message.data(), message.size());
+  return send_all(descriptor_, &length, sizeof length) &&
+         send_all(descriptor_, message.data(), message.size());
 }
 std::optional<std::string> Socket::receive(Seconds limit, bool* is_late) const {
   if (is_late != nullptr) *is_late = false;
@@ -77,8 +83,10 @@ Socket Socket::listen(int port) {
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   address.sin_port = htons(static_cast<std::uint16_t>(port));
-  if (::bind(socket.descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(socket.descriptor_, 1024) != 0)
-    throw EnvironmentError(fmt::format("port {} cannot be served: {}; set MASTER_PORT to a free one", port, std::strerror(errno)));
+  if (::bind(socket.descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket.descriptor_, 1024) != 0)
+    throw EnvironmentError(fmt::format(
+        "port {} cannot be served: {}; set MASTER_PORT to a free one", port, std::strerror(errno)));
   return socket;
 }
 std::optional<Socket> Socket::accept() const {
@@ -90,16 +98,19 @@ std::optional<Socket> Socket::accept() const {
 }
 
 Socket Socket::connect(const std::string& address, int port, Seconds limit) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit.value);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(limit.value);
   std::string reason;
   for (;;) {
     addrinfo hints{}, *found = nullptr;
     hints.ai_family = AF_INET;
     hints.ai_socktype = SOCK_STREAM;
-    const int resolved = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
+    const int resolved =
+        ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
     if (resolved == 0) {
       Socket socket(::socket(found->ai_family, found->ai_socktype | SOCK_CLOEXEC, 0));
-      const bool is_connected = ::connect(socket.descriptor_, found->ai_addr, found->ai_addrlen) == 0;
+      const bool is_connected =
+          ::connect(socket.descriptor_, found->ai_addr, found->ai_addrlen) == 0;
       reason = std::strerror(errno);
       ::freeaddrinfo(found);
       if (is_connected) {
@@ -111,7 +122,8 @@ Socket Socket::connect(const std::string& address, int port, Seconds limit) {
       reason = ::gai_strerror(resolved);
     }
     if (std::chrono::steady_clock::now() > deadline)
-      throw EnvironmentError(fmt::format("rank 0 does not answer at {}:{} within {:.0f} s: {}", address, port, limit.value, reason));
+      throw EnvironmentError(fmt::format("rank 0 does not answer at {}:{} within {:.0f} s: {}",
+                                         address, port, limit.value, reason));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
@@ -124,7 +136,8 @@ int free_port() {
   socklen_t length = sizeof address;
   if (::bind(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::getsockname(socket.descriptor(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
-    throw EnvironmentError(fmt::format("no free TCP port on this machine: {}", std::strerror(errno)));
+    throw EnvironmentError(
+        fmt::format("no free TCP port on this machine: {}", std::strerror(errno)));
   return ntohs(address.sin_port);
 }
 }  // namespace stepcast::runtime

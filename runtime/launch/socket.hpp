@@ -11,14 +11,18 @@ class Socket {
   Socket() = default;
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
   Socket(Socket&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  Socket& operator=(Socket&& other) noexcept { std::swap(descriptor_, other.descriptor_); return *this; }
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
   ~Socket();
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
   /// false when the peer is gone.
   bool send(const std::string& message) const;
-  /// nullopt when the peer is gone, or nothing came within the limit (`is_late` then true). A limit of 0 waits for ever.
+  /// nullopt when the peer is gone, or nothing came within the limit (`is_late` then true). A limit
+  /// of 0 waits for ever.
   std::optional<std::string> receive(Seconds limit, bool* is_late = nullptr) const;
   /// The address of this end.
   std::string local_address() const;

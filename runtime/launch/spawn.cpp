@@ -20,7 +20,8 @@ namespace stepcast::runtime {
 namespace {
 using Clock = std::chrono::steady_clock;
 
-[[noreturn]] void become_rank(int rank, int ranks, int port, const std::vector<std::string>& arguments, pid_t parent) {
+[[noreturn]] void become_rank(int rank, int ranks, int port,
+                              const std::vector<std::string>& arguments, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(3);  // it died before the line above
   ::setenv("RANK", std::to_string(rank).c_str(), 1);
@@ -29,14 +30,16 @@ using Clock = std::chrono::steady_clock;
   ::setenv("MASTER_ADDR", "127.0.0.1", 1);
   ::setenv("MASTER_PORT", std::to_string(port).c_str(), 1);
   std::vector<char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments)
+    pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   ::execv("/proc/self/exe", pointers.data());
   ::_exit(127);
 }
 int exit_code_of(int rank, int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  fmt::print(stderr, "rank {}: ended by signal {} ({})\n", rank, WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+  fmt::print(stderr, "rank {}: ended by signal {} ({})\n", rank, WTERMSIG(status),
+             ::strsignal(WTERMSIG(status)));
   return 3;
 }
 }  // namespace
@@ -47,7 +50,8 @@ int run_local_ranks(int ranks, const std::vector<std::string>& arguments) {
   std::map<pid_t, int> running;
   for (int rank = 0; rank < ranks; ++rank) {
     const pid_t child = ::fork();
-    if (child < 0) throw EnvironmentError(fmt::format("cannot start rank {}: {}", rank, std::strerror(errno)));
+    if (child < 0)
+      throw EnvironmentError(fmt::format("cannot start rank {}: {}", rank, std::strerror(errno)));
     if (child == 0) become_rank(rank, ranks, port, arguments, self);
     running.emplace(child, rank);
   }

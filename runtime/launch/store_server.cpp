@@ -4,7 +4,8 @@
 
 namespace stepcast::runtime {
 
-StoreServer::StoreServer(int port, int ranks) : listening_(Socket::listen(port)), ranks_(ranks), acceptor_([this] { accept_all(); }) {}
+StoreServer::StoreServer(int port, int ranks)
+    : listening_(Socket::listen(port)), ranks_(ranks), acceptor_([this] { accept_all(); }) {}
 
 StoreServer::~StoreServer() {
   {
@@ -20,8 +21,9 @@ StoreServer::~StoreServer() {
 
 void StoreServer::wait_for_goodbyes(Seconds limit) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::duration<double>(limit.value),
-                    [this] { return static_cast<int>(gone_.size()) >= ranks_ || !failure_.empty(); });
+  changed_.wait_for(lock, std::chrono::duration<double>(limit.value), [this] {
+    return static_cast<int>(gone_.size()) >= ranks_ || !failure_.empty();
+  });
 }
 
 void StoreServer::accept_all() {
@@ -65,7 +67,9 @@ void StoreServer::serve(const Socket& socket) {
     }
     if (kind == 'W') {
       is_watch = true;
-      changed_.wait(lock, [this] { return !failure_.empty() || is_closing_ || static_cast<int>(gone_.size()) >= ranks_; });
+      changed_.wait(lock, [this] {
+        return !failure_.empty() || is_closing_ || static_cast<int>(gone_.size()) >= ranks_;
+      });
       if (failure_.empty()) return;
       const std::string text = failure_;
       lock.unlock();
@@ -75,6 +79,7 @@ void StoreServer::serve(const Socket& socket) {
   }
   const std::lock_guard lock(mutex_);
   if (rank >= 0 && !is_watch && !gone_.contains(rank) && !is_closing_)
-    fail("rank " + std::to_string(rank) + " failed: it ended without a word (killed, crashed, or its node is gone)");
+    fail("rank " + std::to_string(rank) +
+         " failed: it ended without a word (killed, crashed, or its node is gone)");
 }
 }  // namespace stepcast::runtime

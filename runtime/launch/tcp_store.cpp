@@ -33,7 +33,8 @@ struct TcpStore::Impl {
     if (text && text->starts_with(fmt::format("rank {} failed", place.rank))) return;
     fmt::print(stderr, "rank {}: {}\n", place.rank, message);
     std::fflush(nullptr);
-    _exit(3);  // other threads may be inside a collective that never ends; nothing may wait for them
+    _exit(
+        3);  // other threads may be inside a collective that never ends; nothing may wait for them
   }
 };
 
@@ -43,7 +44,8 @@ TcpStore::TcpStore(const RankPlace& place, Seconds time_limit) : impl_(std::make
   const std::string hello = "H" + std::to_string(place.rank);
   if (place.rank == 0) impl_->server.emplace(place.port, place.size);
   for (Socket* socket : {&impl_->talk, &impl_->watch}) {
-    *socket = Socket::connect(place.rank == 0 ? "127.0.0.1" : place.address, place.port, time_limit);
+    *socket =
+        Socket::connect(place.rank == 0 ? "127.0.0.1" : place.address, place.port, time_limit);
     socket->send(hello);
   }
   impl_->watch.send("W");
@@ -61,7 +63,8 @@ TcpStore::~TcpStore() {
 
 void TcpStore::set(const std::string& key, const std::string& value) {
   const std::lock_guard lock(impl_->mutex);
-  if (!impl_->talk.send("S" + key + '\0' + value)) throw EnvironmentError("the store of rank 0 is gone");
+  if (!impl_->talk.send("S" + key + '\0' + value))
+    throw EnvironmentError("the store of rank 0 is gone");
 }
 std::string TcpStore::get(const std::string& key) {
   const std::lock_guard lock(impl_->mutex);
@@ -69,8 +72,10 @@ std::string TcpStore::get(const std::string& key) {
   impl_->talk.send("G" + key);
   const auto value = impl_->talk.receive(impl_->limit, &is_late);
   if (value) return *value;
-  throw EnvironmentError(is_late ? fmt::format("rank {}: nobody set \"{}\" in the store within {:.0f} s; are all {} ranks running?",
-                                               impl_->place.rank, key, impl_->limit.value, impl_->place.size)
+  throw EnvironmentError(is_late ? fmt::format("rank {}: nobody set \"{}\" in the store within "
+                                               "{:.0f} s; are all {} ranks running?",
+                                               impl_->place.rank, key, impl_->limit.value,
+                                               impl_->place.size)
                                  : "the store of rank 0 is gone");
 }
 std::string TcpStore::local_address() const {
@@ -93,7 +98,8 @@ class LocalStore final : public Store {
   }
   std::string get(const std::string& key) override {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, std::chrono::duration<double>(limit_.value), [&] { return values_.contains(key); }))
+    if (!changed_.wait_for(lock, std::chrono::duration<double>(limit_.value),
+                           [&] { return values_.contains(key); }))
       throw EnvironmentError("nobody set \"" + key + "\" in the store");
     return values_[key];
   }
@@ -107,5 +113,7 @@ class LocalStore final : public Store {
 };
 }  // namespace
 
-std::unique_ptr<Store> new_local_store(Seconds time_limit) { return std::make_unique<LocalStore>(time_limit); }
+std::unique_ptr<Store> new_local_store(Seconds time_limit) {
+  return std::make_unique<LocalStore>(time_limit);
+}
 }  // namespace stepcast::runtime

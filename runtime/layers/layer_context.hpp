@@ -19,7 +19,8 @@ struct LayerContext {
   int tensor_rank() const { return tensor == nullptr ? 0 : tensor->rank(); }
 };
 
-/// Hears which gradients are complete: all at `offset` and behind it in the arena. Called in backward order, offsets fall.
+/// Hears which gradients are complete: all at `offset` and behind it in the arena. Called in
+/// backward order, offsets fall.
 class GradientSink {
  public:
   virtual ~GradientSink() = default;

@@ -40,14 +40,18 @@ void Parameters::initialise(Stream& stream, std::uint64_t seed) {
     for (const RowPiece& piece : p.pieces)
       for (std::int64_t row = 0; row < piece.rows; ++row)
         for (std::int64_t column = 0; column < p.columns; ++column) {
-          const std::int64_t element = (piece.global + row) * p.global_columns + p.first_column + column;
+          const std::int64_t element =
+              (piece.global + row) * p.global_columns + p.first_column + column;
           *out++ = static_cast<float>(
-              p.deviation > 0 ? p.deviation * normal_from_bits(mixed_bits(key, static_cast<std::uint64_t>(element))) : p.constant);
+              p.deviation > 0 ? p.deviation * normal_from_bits(mixed_bits(
+                                                  key, static_cast<std::uint64_t>(element)))
+                              : p.constant);
         }
   }
   device_->copy(stream, master_.data(), values, Bytes(elements_ * 4));
   device_->fill_zero(stream, gradients_.data(), Bytes(elements_ * 4));
-  if (precision_ != Precision::fp32) device_->kernels().cast(stream, master(), narrow_.view(), elements_);
+  if (precision_ != Precision::fp32)
+    device_->kernels().cast(stream, master(), narrow_.view(), elements_);
   stream.synchronise();
 }
 
@@ -55,8 +59,10 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Parameters::ranges(bool repli
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   for (const Parameter& p : list_) {
     if (p.is_replicated != replicated) continue;
-    if (!ranges.empty() && ranges.back().second == p.offset) ranges.back().second = p.offset + p.elements();
-    else ranges.emplace_back(p.offset, p.offset + p.elements());
+    if (!ranges.empty() && ranges.back().second == p.offset)
+      ranges.back().second = p.offset + p.elements();
+    else
+      ranges.emplace_back(p.offset, p.offset + p.elements());
   }
   return ranges;
 }

@@ -4,13 +4,16 @@
 
 namespace stepcast::runtime {
 
-std::vector<Bucket> bucket_ranges(const std::vector<std::int64_t>& ready, std::int64_t elements, std::int64_t element_bytes,
-                                  const BucketPolicy& policy, std::int64_t granularity) {
+std::vector<Bucket> bucket_ranges(const std::vector<std::int64_t>& ready, std::int64_t elements,
+                                  std::int64_t element_bytes, const BucketPolicy& policy,
+                                  std::int64_t granularity) {
   std::vector<Bucket> buckets;
   std::int64_t end = elements;
   for (const std::int64_t offset : ready) {
-    const std::int64_t begin = offset == 0 ? 0 : (offset + granularity - 1) / granularity * granularity;
-    const Bytes limit = buckets.empty() && policy.first_bucket.value > 0 ? policy.first_bucket : policy.bucket;
+    const std::int64_t begin =
+        offset == 0 ? 0 : (offset + granularity - 1) / granularity * granularity;
+    const Bytes limit =
+        buckets.empty() && policy.first_bucket.value > 0 ? policy.first_bucket : policy.bucket;
     const bool is_full = limit.value > 0 && (end - begin) * element_bytes >= limit.value;
     if ((!is_full && offset != 0) || begin >= end) continue;
     buckets.push_back({begin, end});
@@ -19,12 +22,19 @@ std::vector<Bucket> bucket_ranges(const std::vector<std::int64_t>& ready, std::i
   return buckets;
 }
 
-GradientBuckets::GradientBuckets(Device& device, Stream& compute, Communicator& data_parallel, Parameters& parameters,
-                                 const BucketPolicy& policy, std::vector<std::int64_t> ready_offsets)
-    : device_(device), compute_(compute), group_(data_parallel), parameters_(parameters), policy_(policy) {
+GradientBuckets::GradientBuckets(Device& device, Stream& compute, Communicator& data_parallel,
+                                 Parameters& parameters, const BucketPolicy& policy,
+                                 std::vector<std::int64_t> ready_offsets)
+    : device_(device),
+      compute_(compute),
+      group_(data_parallel),
+      parameters_(parameters),
+      policy_(policy) {
   BucketPolicy rule = policy;
-  if (!policy.overlaps) rule.bucket = rule.first_bucket = Bytes(0);  // nothing is gained by leaving in parts
-  buckets_ = bucket_ranges(ready_offsets, parameters.elements(), 4, rule, granularity(data_parallel.size()));
+  if (!policy.overlaps)
+    rule.bucket = rule.first_bucket = Bytes(0);  // nothing is gained by leaving in parts
+  buckets_ = bucket_ranges(ready_offsets, parameters.elements(), 4, rule,
+                           granularity(data_parallel.size()));
   stream_ = device.new_stream("gradient", StreamPriority::high);
   for (std::size_t i = 0; i < buckets_.size(); ++i) ready_.push_back(device.new_event());
   done_ = device.new_event();
@@ -32,7 +42,8 @@ GradientBuckets::GradientBuckets(Device& device, Stream& compute, Communicator& 
 
 void GradientBuckets::ready_from(std::int64_t offset) {
   if (group_.size() == 1 || !policy_.overlaps) return;
-  for (; next_ < buckets_.size() && buckets_[next_].begin >= offset; ++next_) reduce(buckets_[next_]);
+  for (; next_ < buckets_.size() && buckets_[next_].begin >= offset; ++next_)
+    reduce(buckets_[next_]);
 }
 
 void GradientBuckets::reduce(const Bucket& bucket) {

@@ -7,7 +7,8 @@
 
 namespace stepcast::runtime {
 
-Optimizer::Optimizer(Device& device, Parameters& parameters, OptimizerScope scope, const OptimizerSettings& settings)
+Optimizer::Optimizer(Device& device, Parameters& parameters, OptimizerScope scope,
+                     const OptimizerSettings& settings)
     : device_(device), parameters_(parameters), scope_(std::move(scope)), settings_(settings) {
   std::int64_t state = 0;
   if (scope_.shards) {
@@ -24,7 +25,8 @@ Optimizer::Optimizer(Device& device, Parameters& parameters, OptimizerScope scop
   second_ = Buffer(device, state, Precision::fp32);
   square_sum_ = Buffer(device, 1, Precision::fp32);
 
-  // What enters the norm: the updated ranges, without tensors that another tensor-parallel rank counts.
+  // What enters the norm: the updated ranges, without tensors that another tensor-parallel rank
+  // counts.
   std::vector<std::pair<std::int64_t, std::int64_t>> own = parameters.ranges(false);
   if (scope_.counts_replicated) {
     const auto shared = parameters.ranges(true);
@@ -33,10 +35,13 @@ Optimizer::Optimizer(Device& device, Parameters& parameters, OptimizerScope scop
   }
   for (const Range& range : updated_)
     for (const auto& [begin, end] : own) {
-      const std::int64_t from = std::max(begin, range.begin), to = std::min(end, range.begin + range.elements);
+      const std::int64_t from = std::max(begin, range.begin),
+                         to = std::min(end, range.begin + range.elements);
       if (from >= to) continue;
-      if (!counted_.empty() && counted_.back().begin + counted_.back().elements == from) counted_.back().elements += to - from;
-      else counted_.push_back({from, to - from, 0});
+      if (!counted_.empty() && counted_.back().begin + counted_.back().elements == from)
+        counted_.back().elements += to - from;
+      else
+        counted_.push_back({from, to - from, 0});
     }
 }
 
@@ -48,7 +53,8 @@ void Optimizer::clip_gradients(Stream& stream) {
     device_.fill_zero(stream, square_sum_.data(), square_sum_.bytes());
     if (scope_.counts_any)
       for (const Range& range : counted_)
-        device_.kernels().square_sum(stream, parameters_.gradients(range.begin), square_sum_.view(), range.elements);
+        device_.kernels().square_sum(stream, parameters_.gradients(range.begin), square_sum_.view(),
+                                     range.elements);
   }
   if (scope_.world != nullptr) {
     const OpScope scope(recorder, op::grad_norm, Category::optimizer);
@@ -56,7 +62,8 @@ void Optimizer::clip_gradients(Stream& stream) {
   }
   const OpScope scope(recorder, op::clip, Category::optimizer);
   for (const Range& range : updated_)
-    device_.kernels().clip(stream, parameters_.gradients(range.begin), square_sum_.view(), settings_.clip_norm, range.elements);
+    device_.kernels().clip(stream, parameters_.gradients(range.begin), square_sum_.view(),
+                           settings_.clip_norm, range.elements);
 }
 
 void Optimizer::update_parameters(Stream& stream, std::int64_t step) {
@@ -64,10 +71,15 @@ void Optimizer::update_parameters(Stream& stream, std::int64_t step) {
   {
     const OpScope scope(recorder, op::adam, Category::optimizer);
     for (const Range& range : updated_)
-      device_.kernels().adam(stream, {.elements = range.elements, .master = parameters_.master(range.begin),
-                                      .gradient = parameters_.gradients(range.begin), .first = first_.view(range.state),
-                                      .second = second_.view(range.state), .weights = parameters_.weights(range.begin),
-                                      .learning_rate = settings_.learning_rate, .weight_decay = settings_.weight_decay, .step = step});
+      device_.kernels().adam(stream, {.elements = range.elements,
+                                      .master = parameters_.master(range.begin),
+                                      .gradient = parameters_.gradients(range.begin),
+                                      .first = first_.view(range.state),
+                                      .second = second_.view(range.state),
+                                      .weights = parameters_.weights(range.begin),
+                                      .learning_rate = settings_.learning_rate,
+                                      .weight_decay = settings_.weight_decay,
+                                      .step = step});
   }
   const OpScope scope(recorder, op::zero_grad, Category::optimizer);
   device_.fill_zero(stream, parameters_.gradients().data, Bytes(parameters_.elements() * 4));

@@ -6,20 +6,23 @@ struct OptimizerSettings {
   float learning_rate = 1e-3f, weight_decay = 0.1f;  // GPT-3's decay, on every parameter
   float clip_norm = 1.0f;                            // GPT-3; 0 = no clipping
 };
-/// Which parts of the arenas this rank updates, and over whom the square sum of the gradients is completed.
+/// Which parts of the arenas this rank updates, and over whom the square sum of the gradients is
+/// completed.
 struct OptimizerScope {
-  std::vector<Bucket> buckets;     // of the data-parallel reduction
-  bool shards = false;             // ZeRO-1: own part of each bucket
+  std::vector<Bucket> buckets;  // of the data-parallel reduction
+  bool shards = false;          // ZeRO-1: own part of each bucket
   int data_rank = 0, data_size = 1;
-  Communicator* world = nullptr;   // null: this rank holds every gradient, the norm needs no message
-  bool counts_replicated = true;   // this rank's copy of tensors that tensor-parallel ranks share enters the norm
-  bool counts_any = true;          // false on replicas whose gradients another rank counts
+  Communicator* world = nullptr;  // null: this rank holds every gradient, the norm needs no message
+  bool counts_replicated =
+      true;  // this rank's copy of tensors that tensor-parallel ranks share enters the norm
+  bool counts_any = true;  // false on replicas whose gradients another rank counts
 };
 
 /// Global-norm clip and AdamW over arenas, as few multi-tensor kernels.
 class Optimizer {
  public:
-  Optimizer(Device& device, Parameters& parameters, OptimizerScope scope, const OptimizerSettings& settings);
+  Optimizer(Device& device, Parameters& parameters, OptimizerScope scope,
+            const OptimizerSettings& settings);
   /// grad_norm, its all-reduce, clip. The norm stays on the device.
   void clip_gradients(Stream& stream);
   /// adam, then zero_grad; under ZeRO-1 parameters are gathered by gather_parameters.
@@ -29,7 +32,9 @@ class Optimizer {
   double last_square_norm(Stream& stream);
 
  private:
-  struct Range { std::int64_t begin, elements, state; };  // in the arenas, and in the state's
+  struct Range {
+    std::int64_t begin, elements, state;
+  };  // in the arenas, and in the state's
   Device& device_;
   Parameters& parameters_;
   OptimizerScope scope_;

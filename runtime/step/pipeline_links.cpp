@@ -4,16 +4,26 @@
 
 namespace stepcast::runtime {
 
-PipelineLinks::PipelineLinks(Device& device, Stream& compute, Communicator& group, std::int64_t elements, Precision precision)
-    : device_(device), compute_(compute), group_(group), elements_(elements), precision_(precision),
-      send_(device.new_stream("send", StreamPriority::high)), receive_(device.new_stream("recv", StreamPriority::high)), input_(box()),
-      output_(box()), output_gradient_(box()), input_gradient_(box()) {}
+PipelineLinks::PipelineLinks(Device& device, Stream& compute, Communicator& group,
+                             std::int64_t elements, Precision precision)
+    : device_(device),
+      compute_(compute),
+      group_(group),
+      elements_(elements),
+      precision_(precision),
+      send_(device.new_stream("send", StreamPriority::high)),
+      receive_(device.new_stream("recv", StreamPriority::high)),
+      input_(box()),
+      output_(box()),
+      output_gradient_(box()),
+      input_gradient_(box()) {}
 
 PipelineLinks::Box PipelineLinks::box() const {
   return {Buffer(device_, elements_, precision_), device_.new_event(), device_.new_event()};
 }
 StageTensors PipelineLinks::tensors() const {
-  return {input_.data.view(), output_.data.view(), output_gradient_.data.view(), input_gradient_.data.view()};
+  return {input_.data.view(), output_.data.view(), output_gradient_.data.view(),
+          input_gradient_.data.view()};
 }
 
 void PipelineLinks::receive(Box& box, int from, std::int32_t micro_batch) {

@@ -5,20 +5,22 @@
 #include "runtime/model/model.hpp"
 
 namespace stepcast::runtime {
-/// Activations to the next pipeline stage and gradients to the one before, on streams of their own, so that compute goes on.
-/// Each direction has one buffer; events keep a message from overwriting what is still being read.
+/// Activations to the next pipeline stage and gradients to the one before, on streams of their own,
+/// so that compute goes on. Each direction has one buffer; events keep a message from overwriting
+/// what is still being read.
 ///
 ///   recv     |in 0|   |in 1|
-///   compute       [fwd 0]  [fwd 1]      copies its input away at once, so the next message may land
-///   send                |out 0|  |out 1|
+///   compute       [fwd 0]  [fwd 1]      copies its input away at once, so the next message may
+///   land send                |out 0|  |out 1|
 class PipelineLinks {
  public:
   /// `group`: the stages in order; this rank's rank in it is its stage.
-  PipelineLinks(Device& device, Stream& compute, Communicator& group, std::int64_t elements, Precision precision);
+  PipelineLinks(Device& device, Stream& compute, Communicator& group, std::int64_t elements,
+                Precision precision);
 
   StageTensors tensors() const;
-  void before_forward(std::int32_t micro_batch);   // the input is there, the output buffer free
-  void after_forward(std::int32_t micro_batch);    // the output leaves
+  void before_forward(std::int32_t micro_batch);  // the input is there, the output buffer free
+  void after_forward(std::int32_t micro_batch);   // the output leaves
   void before_backward(std::int32_t micro_batch);
   void after_backward(std::int32_t micro_batch);
 

@@ -3,7 +3,8 @@
 namespace stepcast::runtime {
 namespace {
 LayerContext context_of(Trainer& t, const Work& work) {
-  return {t.device, *t.compute, t.tensor_parallel.get(), static_cast<std::int32_t>(work.micro_batch)};
+  return {t.device, *t.compute, t.tensor_parallel.get(),
+          static_cast<std::int32_t>(work.micro_batch)};
 }
 StageTensors tensors_of(const Trainer& t) { return t.links ? t.links->tensors() : StageTensors{}; }
 
@@ -14,7 +15,8 @@ void forward(Trainer& t, const Work& work) {
 }
 void backward(Trainer& t, const Work& work, GradientSink* sink) {
   if (t.links) t.links->before_backward(work.micro_batch);
-  t.model->backward(context_of(t, work), t.micro_batch(work.micro_batch), tensors_of(t), t.loss_scale, sink);
+  t.model->backward(context_of(t, work), t.micro_batch(work.micro_batch), tensors_of(t),
+                    t.loss_scale, sink);
   if (t.links) t.links->after_backward(work.micro_batch);
 }
 }  // namespace
@@ -23,8 +25,12 @@ void train_step(Trainer& t, std::int64_t step) {
   t.buckets->begin();
   for (const Work& work : t.schedule) {
     const bool is_last = &work == &t.schedule.back();
-    if (work.is_forward()) forward(t, work);
-    else backward(t, work, is_last ? t.buckets.get() : nullptr);  // the last one: full buckets leave while it runs
+    if (work.is_forward())
+      forward(t, work);
+    else
+      backward(
+          t, work,
+          is_last ? t.buckets.get() : nullptr);  // the last one: full buckets leave while it runs
   }
   t.buckets->wait_for_gradients();
   t.optimizer->clip_gradients(*t.compute);

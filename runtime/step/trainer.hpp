@@ -14,7 +14,8 @@
 
 namespace stepcast::runtime {
 
-/// What to train and how, in the simulator's own types: the same objects describe the step that is forecast.
+/// What to train and how, in the simulator's own types: the same objects describe the step that is
+/// forecast.
 struct TrainingPlan {
   ModelSpec model;
   TrainingSpec training;
@@ -26,7 +27,8 @@ struct TrainingPlan {
   std::string interface;    // network interface of the collectives; empty: the default
 };
 
-/// Everything a rank needs for its steps, put together once. Members are public: train_step reads them like the method's symbols.
+/// Everything a rank needs for its steps, put together once. Members are public: train_step reads
+/// them like the method's symbols.
 struct Trainer {
   /// Throws InputError listing every part of the plan that the runtime cannot run.
   Trainer(Backend& backend, Device& device, Store& store, int rank, const TrainingPlan& plan);

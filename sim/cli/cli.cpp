@@ -20,7 +20,8 @@ namespace {
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
@@ -43,14 +44,17 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
   const std::string where = chosen.empty() ? "" : command.get_name() + ": ";
-  const std::string help = "; see stepcast " + (chosen.empty() ? "" : command.get_name() + " ") + "--help";
+  const std::string help =
+      "; see stepcast " + (chosen.empty() ? "" : command.get_name() + " ") + "--help";
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     std::vector<std::string> extras = command.remaining(true);
     if (extras.empty()) extras = app.remaining(true);
     const std::string extra = extras.empty() ? "" : extras.front();
-    if (!extra.starts_with('-')) return refuse(where + "\"" + extra + "\" is one argument too many" + help);
+    if (!extra.starts_with('-'))
+      return refuse(where + "\"" + extra + "\" is one argument too many" + help);
     const std::string near = nearest_name(extra.substr(0, extra.find('=')), flag_names(command));
-    return refuse(where + extra + " is not a flag" + (near.empty() ? help : "; did you mean " + near + "?"));
+    return refuse(where + extra + " is not a flag" +
+                  (near.empty() ? help : "; did you mean " + near + "?"));
   }
   std::string sentence = error.what();
   std::replace(sentence.begin(), sentence.end(), '\n', ' ');
@@ -58,11 +62,16 @@ int refuse_arguments(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 int parse_and_run(const std::vector<std::string>& arguments) {
-  CLI::App app{"Forecasts distributed training: how long a step is, what fills it and where scaling stops.", "stepcast"};
+  CLI::App app{
+      "Forecasts distributed training: how long a step is, what fills it and where scaling stops.",
+      "stepcast"};
   app.set_version_flag("--version", version());
   app.require_subcommand(0, 1);
-  app.footer("Exit codes: 0 good, 1 a fault of stepcast, 2 bad input, 3 environment. Times in seconds, memory in GiB (2^30),\n"
-             "rates in GB/s (1e9) unless a name says otherwise. Presets: stepcast list models, and so on.");
+  app.footer(
+      "Exit codes: 0 good, 1 a fault of stepcast, 2 bad input, 3 environment. Times in seconds, "
+      "memory in GiB (2^30),\n"
+      "rates in GB/s (1e9) unless a name says otherwise. Presets: stepcast list models, and so "
+      "on.");
   int exit_code = kGood;
   add_simulate_command(app, exit_code);
   add_sweep_command(app, exit_code);
@@ -80,11 +89,13 @@ int parse_and_run(const std::vector<std::string>& arguments) {
     const auto known = command_names(app);
     if (std::find(known.begin(), known.end(), arguments[0]) == known.end()) {
       const std::string near = nearest_name(arguments[0], known);
-      return refuse("\"" + arguments[0] + "\" is not a command; " + (near.empty() ? "commands: " + joined(known) : "did you mean " + near + "?"));
+      return refuse("\"" + arguments[0] + "\" is not a command; " +
+                    (near.empty() ? "commands: " + joined(known) : "did you mean " + near + "?"));
     }
   }
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 pops from the end
+    std::vector<std::string> reversed(arguments.rbegin(),
+                                      arguments.rend());  // CLI11 pops from the end
     app.parse(std::move(reversed));
     if (app.get_subcommands().empty()) {
       fmt::print("{}", app.help());

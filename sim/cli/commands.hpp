@@ -1,8 +1,8 @@
 #pragma once
 #include <CLI/CLI.hpp>
 
-/// Each command adds its subcommand; its callback leaves the exit code. Problems leave it as exceptions: InputError,
-/// EnvironmentError, InternalError.
+/// Each command adds its subcommand; its callback leaves the exit code. Problems leave it as
+/// exceptions: InputError, EnvironmentError, InternalError.
 namespace stepcast {
 void add_simulate_command(CLI::App& app, int& exit_code);
 void add_sweep_command(CLI::App& app, int& exit_code);

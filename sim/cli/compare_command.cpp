@@ -9,7 +9,10 @@
 
 namespace stepcast {
 namespace {
-struct CompareArguments { std::string a, b; bool is_json = false; };
+struct CompareArguments {
+  std::string a, b;
+  bool is_json = false;
+};
 
 int run(const CompareArguments& arguments) {
   auto a = read_json_file(arguments.a);
@@ -19,18 +22,26 @@ int run(const CompareArguments& arguments) {
   if (!b) problems.add(b.problems());
   if (!problems.empty()) throw InputError(problems);
   const Json comparison = comparison_json(*a, *b, arguments.a, arguments.b);
-  if (arguments.is_json) fmt::print("{}\n", comparison.dump(2));
-  else fmt::print("{}", comparison_text(comparison));
+  if (arguments.is_json)
+    fmt::print("{}\n", comparison.dump(2));
+  else
+    fmt::print("{}", comparison_text(comparison));
   return kGood;
 }
 }  // namespace
 
 void add_compare_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App& command = *app.add_subcommand("compare", "what differs between two report.json files, by category");
-  command.add_option("a", arguments->a, "the report to start from")->required()->type_name("REPORT");
-  command.add_option("b", arguments->b, "the report to compare with it")->required()->type_name("REPORT");
-  command.add_flag("--json", arguments->is_json, "print the comparison as one JSON document and nothing else");
+  CLI::App& command =
+      *app.add_subcommand("compare", "what differs between two report.json files, by category");
+  command.add_option("a", arguments->a, "the report to start from")
+      ->required()
+      ->type_name("REPORT");
+  command.add_option("b", arguments->b, "the report to compare with it")
+      ->required()
+      ->type_name("REPORT");
+  command.add_flag("--json", arguments->is_json,
+                   "print the comparison as one JSON document and nothing else");
   command.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 }  // namespace stepcast

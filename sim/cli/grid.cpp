@@ -7,7 +7,8 @@
 
 namespace stepcast {
 namespace {
-[[noreturn]] void refuse(const std::string& text, const std::string& message, const std::string& hint = "") {
+[[noreturn]] void refuse(const std::string& text, const std::string& message,
+                         const std::string& hint = "") {
   throw InputError(Problem{"--vary", text.substr(0, 80), message, hint});
 }
 
@@ -19,18 +20,25 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 }
 
 /// "1..8" or "1..1024*2"; nullopt where the text is no range.
-std::optional<std::vector<std::string>> range_values(const std::string& whole, const std::string& text) {
+std::optional<std::vector<std::string>> range_values(const std::string& whole,
+                                                     const std::string& text) {
   const auto dots = text.find("..");
   if (dots == std::string::npos) return std::nullopt;
   const auto star = text.find('*', dots);
   const auto first = whole_number(std::string_view(text).substr(0, dots));
-  const auto last = whole_number(std::string_view(text).substr(dots + 2, star == std::string::npos ? star : star - dots - 2));
-  const auto factor = star == std::string::npos ? std::optional<std::int64_t>(1) : whole_number(std::string_view(text).substr(star + 1));
+  const auto last = whole_number(
+      std::string_view(text).substr(dots + 2, star == std::string::npos ? star : star - dots - 2));
+  const auto factor = star == std::string::npos
+                          ? std::optional<std::int64_t>(1)
+                          : whole_number(std::string_view(text).substr(star + 1));
   if (!first || !last) return std::nullopt;  // a text with dots in it
-  if (!factor || (star != std::string::npos && *factor < 2)) refuse(whole, "the factor of a range is a whole number from 2");
-  if (*last < *first || (star != std::string::npos && *first < 1)) refuse(whole, "the range rises to its end and, with a factor, starts at 1 or more");
+  if (!factor || (star != std::string::npos && *factor < 2))
+    refuse(whole, "the factor of a range is a whole number from 2");
+  if (*last < *first || (star != std::string::npos && *first < 1))
+    refuse(whole, "the range rises to its end and, with a factor, starts at 1 or more");
   std::vector<std::string> values;
-  for (std::int64_t v = *first; v <= *last && values.size() <= kLargestGrid; v = star == std::string::npos ? v + 1 : v * *factor) {
+  for (std::int64_t v = *first; v <= *last && values.size() <= kLargestGrid;
+       v = star == std::string::npos ? v + 1 : v * *factor) {
     values.push_back(std::to_string(v));
     if (v > (std::int64_t{1} << 50)) break;
   }
@@ -45,8 +53,10 @@ std::vector<std::string> split_at_top_level(const std::string& text) {
     if (c == '"') is_quoted = !is_quoted;
     if (!is_quoted && (c == '[' || c == '{')) ++depth;
     if (!is_quoted && (c == ']' || c == '}')) --depth;
-    if (c == ',' && depth <= 0 && !is_quoted) parts.emplace_back();
-    else parts.back() += c;
+    if (c == ',' && depth <= 0 && !is_quoted)
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
@@ -54,12 +64,16 @@ std::vector<std::string> split_at_top_level(const std::string& text) {
 
 Variation variation_of(const std::string& text) {
   const auto equals = text.find('=');
-  if (equals == std::string::npos || text[0] != '/') refuse(text, "is not of the form /json/pointer=a,b,c", "for example --vary /cluster/nodes=1,2,4");
+  if (equals == std::string::npos || text[0] != '/')
+    refuse(text, "is not of the form /json/pointer=a,b,c",
+           "for example --vary /cluster/nodes=1,2,4");
   Variation v{text.substr(0, equals), {}};
   for (const std::string& part : split_at_top_level(text.substr(equals + 1))) {
     if (part.empty()) refuse(text, "has an empty value");
-    if (const auto range = range_values(text, part)) v.values.insert(v.values.end(), range->begin(), range->end());
-    else v.values.push_back(part);
+    if (const auto range = range_values(text, part))
+      v.values.insert(v.values.end(), range->begin(), range->end());
+    else
+      v.values.push_back(part);
   }
   return v;
 }
@@ -81,9 +95,11 @@ std::vector<GridPoint> grid_of(const std::vector<Variation>& variations) {
   return points;
 }
 
-std::vector<std::string> settings_of(const std::vector<Variation>& variations, const GridPoint& point) {
+std::vector<std::string> settings_of(const std::vector<Variation>& variations,
+                                     const GridPoint& point) {
   std::vector<std::string> settings;
-  for (std::size_t i = 0; i < variations.size(); ++i) settings.push_back(variations[i].pointer + "=" + point[i]);
+  for (std::size_t i = 0; i < variations.size(); ++i)
+    settings.push_back(variations[i].pointer + "=" + point[i]);
   return settings;
 }
 }  // namespace stepcast

@@ -24,12 +24,17 @@ struct ScenarioArguments {
 
 /// Adds --engine with its choices and default.
 void add_engine_option(CLI::App& command, std::string& engine);
-/// Where a scenario has stragglers and names no number of steps, 30: the spread of a step would rest on one draw.
+/// Where a scenario has stragglers and names no number of steps, 30: the spread of a step would
+/// rest on one draw.
 void default_straggler_steps(Scenario& scenario);
 /// The engine named; InputError with the nearest name otherwise.
 EngineKind engine_from_text(const std::string& text);
 
-struct Prepared { Scenario scenario; Profile profile; };
+struct Prepared {
+  Scenario scenario;
+  Profile profile;
+};
 /// Scenario and profile, checked against each other. Throws InputError with every problem.
-Prepared prepared(const ScenarioArguments& arguments, const std::vector<std::string>& more_settings = {});
+Prepared prepared(const ScenarioArguments& arguments,
+                  const std::vector<std::string>& more_settings = {});
 }  // namespace stepcast

@@ -20,50 +20,82 @@ struct SimulateArguments {
   int detail_ranks = 1;
 };
 
-void write_json_file(const std::string& path, const Json& document) { write_file(path, document.dump(2) + "\n"); }
+void write_json_file(const std::string& path, const Json& document) {
+  write_file(path, document.dump(2) + "\n");
+}
 
-void simulate_step(const SimulateArguments& a, const Prepared& p, EngineKind engine, const Stopwatch& watch) {
+void simulate_step(const SimulateArguments& a, const Prepared& p, EngineKind engine,
+                   const Stopwatch& watch) {
   SimulateOptions options{.engine = engine, .execute = {}};
   options.execute.record_timeline = !a.folder.empty();
   options.execute.detail_workers = a.detail_ranks;
   const Forecast forecast = simulate(p.scenario, p.profile, options);
-  const Json report = report_json(p.scenario, p.profile, forecast, {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});
+  const Json report =
+      report_json(p.scenario, p.profile, forecast,
+                  {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});
   if (!a.folder.empty()) {
     write_json_file(a.folder + "/report.json", report);
     if (forecast.sync) write_file(a.folder + "/updates.csv", update_log_csv(*forecast.sync));
-    if (forecast.outcome.timeline) write_chrome_trace(*forecast.outcome.timeline, a.folder + "/trace.json.gz");
+    if (forecast.outcome.timeline)
+      write_chrome_trace(*forecast.outcome.timeline, a.folder + "/trace.json.gz");
   }
-  if (a.is_json) fmt::print("{}\n", report.dump(2));
-  else fmt::print("{}", report_text(report));
+  if (a.is_json)
+    fmt::print("{}\n", report.dump(2));
+  else
+    fmt::print("{}", report_text(report));
 }
 
-void simulate_sweep_of_sizes(const SimulateArguments& a, const Prepared& p, EngineKind engine, const Stopwatch& watch) {
+void simulate_sweep_of_sizes(const SimulateArguments& a, const Prepared& p, EngineKind engine,
+                             const Stopwatch& watch) {
   const auto points = simulate_collectives(p.scenario, p.profile, engine);
-  const Json report = collective_sweep_json(p.scenario, p.profile, points, {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});
+  const Json report = collective_sweep_json(
+      p.scenario, p.profile, points,
+      {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});
   if (!a.folder.empty()) write_json_file(a.folder + "/report.json", report);
-  if (a.is_json) fmt::print("{}\n", report.dump(2));
-  else fmt::print("{}", collective_sweep_text(report));
+  if (a.is_json)
+    fmt::print("{}\n", report.dump(2));
+  else
+    fmt::print("{}", collective_sweep_text(report));
 }
 
 int run(const SimulateArguments& a) {
   const Stopwatch watch;
   const EngineKind engine = engine_from_text(a.engine);
   const Prepared p = prepared(a.what);
-  if (p.scenario.collective_sweep) simulate_sweep_of_sizes(a, p, engine, watch);
-  else simulate_step(a, p, engine, watch);
-  if (!a.folder.empty() && !a.is_json) fmt::print("written         {0}/report.json{1}\n", a.folder, p.scenario.collective_sweep ? "" : ", " + a.folder + (p.scenario.sync.is_lockstep() ? "/trace.json.gz (ui.perfetto.dev opens it)" : "/updates.csv (who read which version)"));
+  if (p.scenario.collective_sweep)
+    simulate_sweep_of_sizes(a, p, engine, watch);
+  else
+    simulate_step(a, p, engine, watch);
+  if (!a.folder.empty() && !a.is_json)
+    fmt::print("written         {0}/report.json{1}\n", a.folder,
+               p.scenario.collective_sweep ? ""
+                                           : ", " + a.folder +
+                                                 (p.scenario.sync.is_lockstep()
+                                                      ? "/trace.json.gz (ui.perfetto.dev opens it)"
+                                                      : "/updates.csv (who read which version)"));
   return kGood;
 }
 }  // namespace
 
 void add_simulate_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<SimulateArguments>();
-  CLI::App& command = *app.add_subcommand("simulate", "forecast one training step, or the times of a bare collective");
+  CLI::App& command = *app.add_subcommand(
+      "simulate", "forecast one training step, or the times of a bare collective");
   arguments->what.add_to(command);
   add_engine_option(command, arguments->engine);
-  command.add_option("-o,--output", arguments->folder, "folder for report.json, trace.json.gz and (replicas out of lockstep) updates.csv [none written]")->type_name("DIR");
-  command.add_flag("--json", arguments->is_json, "print the report as one JSON document and nothing else");
-  command.add_option("--detail", arguments->detail_ranks, "workers whose trace shows every op; the others show passes")->check(CLI::Range(0, 1 << 20))->capture_default_str()->type_name("N");
+  command
+      .add_option("-o,--output", arguments->folder,
+                  "folder for report.json, trace.json.gz and (replicas out of lockstep) "
+                  "updates.csv [none written]")
+      ->type_name("DIR");
+  command.add_flag("--json", arguments->is_json,
+                   "print the report as one JSON document and nothing else");
+  command
+      .add_option("--detail", arguments->detail_ranks,
+                  "workers whose trace shows every op; the others show passes")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str()
+      ->type_name("N");
   command.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 }  // namespace stepcast

@@ -18,42 +18,55 @@ std::string last_key(const std::string& pointer) { return pointer.substr(pointer
 
 const std::map<std::string, std::string>& titles() {
   static const std::map<std::string, std::string> all{
-      {"step_time_s", "step time (s)"}, {"tokens_per_s", "throughput (tokens/s)"}, {"samples_per_s", "throughput (samples/s)"},
-      {"model_flops_utilization", "model FLOPs utilization (1 = peak)"}, {"hardware_flops_utilization", "hardware FLOPs utilization (1 = peak)"},
-      {"memory_worst_GiB", "memory of the fullest stage (GiB)"}, {"usd_per_step", "rent per step (USD)"}};
+      {"step_time_s", "step time (s)"},
+      {"tokens_per_s", "throughput (tokens/s)"},
+      {"samples_per_s", "throughput (samples/s)"},
+      {"model_flops_utilization", "model FLOPs utilization (1 = peak)"},
+      {"hardware_flops_utilization", "hardware FLOPs utilization (1 = peak)"},
+      {"memory_worst_GiB", "memory of the fullest stage (GiB)"},
+      {"usd_per_step", "rent per step (USD)"}};
   return all;
 }
 }  // namespace
 
-Chart sweep_chart(const SweepTable& table, const std::vector<Variation>& variations, const std::vector<GridPoint>& grid,
-                  const std::string& y_column, const std::string& title, const std::string& subtitle) {
+Chart sweep_chart(const SweepTable& table, const std::vector<Variation>& variations,
+                  const std::vector<GridPoint>& grid, const std::string& y_column,
+                  const std::string& title, const std::string& subtitle) {
   Chart chart;
   chart.title = title;
   chart.subtitle = subtitle;
   const auto known = titles().find(y_column);
   chart.y.title = known == titles().end() ? y_column : known->second;
-  chart.x.title = variations[0].pointer == "/cluster/nodes" ? "nodes" : last_key(variations[0].pointer);
+  chart.x.title =
+      variations[0].pointer == "/cluster/nodes" ? "nodes" : last_key(variations[0].pointer);
 
   const std::vector<std::string>& values = variations[0].values;
   std::vector<double> xs(values.size());
-  const bool is_numeric = std::all_of(values.begin(), values.end(), [&](const std::string& v) { return is_number(v, xs[static_cast<std::size_t>(&v - values.data())]); });
+  const bool is_numeric = std::all_of(values.begin(), values.end(), [&](const std::string& v) {
+    return is_number(v, xs[static_cast<std::size_t>(&v - values.data())]);
+  });
   if (!is_numeric) {
     chart.x.categories = values;
     for (std::size_t i = 0; i < xs.size(); ++i) xs[i] = static_cast<double>(i);
-  } else if (const auto [low, high] = std::minmax_element(xs.begin(), xs.end()); xs.size() > 2 && *low > 0 && *high / *low >= 8) {
+  } else if (const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
+             xs.size() > 2 && *low > 0 && *high / *low >= 8) {
     chart.x.is_log = true;
   }
 
   std::map<std::string, std::size_t> series_of;
   for (const GridPoint& point : grid) {
     std::string name;
-    for (std::size_t i = 1; i < point.size(); ++i) name += (name.empty() ? "" : ", ") + last_key(variations[i].pointer) + " " + point[i];
+    for (std::size_t i = 1; i < point.size(); ++i)
+      name += (name.empty() ? "" : ", ") + last_key(variations[i].pointer) + " " + point[i];
     const auto [at, is_new] = series_of.try_emplace(name, chart.series.size());
-    if (is_new) chart.series.push_back({.name = name.empty() ? "simulated" : name, .x = {}, .y = {}, .labels = {}});
+    if (is_new)
+      chart.series.push_back(
+          {.name = name.empty() ? "simulated" : name, .x = {}, .y = {}, .labels = {}});
     ChartSeries& series = chart.series[at->second];
     const double y = table.figure(point, y_column);
     if (!std::isfinite(y)) continue;
-    series.x.push_back(xs[static_cast<std::size_t>(std::find(values.begin(), values.end(), point[0]) - values.begin())]);
+    series.x.push_back(xs[static_cast<std::size_t>(
+        std::find(values.begin(), values.end(), point[0]) - values.begin())]);
     series.y.push_back(y);
   }
 
@@ -62,7 +75,12 @@ Chart sweep_chart(const SweepTable& table, const std::vector<Variation>& variati
     chart.y.is_log = chart.x.is_log;
     if (chart.series.size() == 1 && chart.series[0].x.size() > 1 && chart.series[0].x[0] > 0) {
       ChartSeries& data = chart.series[0];
-      ChartSeries ideal{.name = fmt::format("linear from {:g} node{}", data.x[0], data.x[0] == 1 ? "" : "s"), .x = data.x, .y = {}, .labels = {}, .is_dashed = true};
+      ChartSeries ideal{
+          .name = fmt::format("linear from {:g} node{}", data.x[0], data.x[0] == 1 ? "" : "s"),
+          .x = data.x,
+          .y = {},
+          .labels = {},
+          .is_dashed = true};
       for (std::size_t i = 0; i < data.x.size(); ++i) {
         ideal.y.push_back(data.y[0] * data.x[i] / data.x[0]);
         data.labels.push_back(fmt::format("{:.0f} %", 100 * data.y[i] / ideal.y[i]));

@@ -33,15 +33,20 @@ struct SweepArguments {
   bool is_json = false;
 };
 
-/// Whether values at `pointer` name files of their own: presets, a profile, or a GPU that implies one.
+/// Whether values at `pointer` name files of their own: presets, a profile, or a GPU that implies
+/// one.
 bool names_files(const std::string& pointer) {
-  const std::vector<std::string> whole{"/model", "/cluster", "/strategy", "/profile", "/cluster/gpu"};
-  return pointer.ends_with("/preset") || std::find(whole.begin(), whole.end(), pointer) != whole.end();
+  const std::vector<std::string> whole{"/model", "/cluster", "/strategy", "/profile",
+                                       "/cluster/gpu"};
+  return pointer.ends_with("/preset") ||
+         std::find(whole.begin(), whole.end(), pointer) != whole.end();
 }
 
-/// Everything beside the varied values that the figures depend on, as 16 hex digits: version, engine, settings, and the
-/// content of the scenario, its includes, presets and profiles. A table of old figures is never taken for a new sweep's.
-std::string fingerprint_of(const SweepArguments& a, const std::vector<Variation>& variations, const GridPoint& first) {
+/// Everything beside the varied values that the figures depend on, as 16 hex digits: version,
+/// engine, settings, and the content of the scenario, its includes, presets and profiles. A table
+/// of old figures is never taken for a new sweep's.
+std::string fingerprint_of(const SweepArguments& a, const std::vector<Variation>& variations,
+                           const GridPoint& first) {
   std::vector<std::string> settings = a.what.all_settings();
   std::string text = version() + '\n' + a.engine;
   for (const std::string& setting : settings) text += '\n' + setting;
@@ -77,7 +82,8 @@ void refuse_repeated(const std::vector<Variation>& variations) {
   std::set<std::string> seen;
   for (const Variation& variation : variations)
     if (!seen.insert(variation.pointer).second)
-      throw InputError(Problem{"--vary", variation.pointer, "is varied twice", "put all its values into one --vary"});
+      throw InputError(Problem{"--vary", variation.pointer, "is varied twice",
+                               "put all its values into one --vary"});
 }
 
 /// Figures of one report under the table's column names.
@@ -89,7 +95,9 @@ std::map<std::string, std::string> figures_of(const Json& r) {
   put("step_time_s", r["step_time_s"]["p50"]);
   put("step_time_p05_s", r["step_time_s"]["p05"]);
   put("step_time_p95_s", r["step_time_s"]["p95"]);
-  for (const char* key : {"tokens_per_s", "samples_per_s", "model_flops_utilization", "hardware_flops_utilization"}) put(key, r[key]);
+  for (const char* key :
+       {"tokens_per_s", "samples_per_s", "model_flops_utilization", "hardware_flops_utilization"})
+    put(key, r[key]);
   put("memory_worst_GiB", r["memory_GiB"]["worst"]);
   figures["fits"] = r["memory_GiB"]["fits"].get<bool>() ? "1" : "0";
   if (r["money"].is_object()) put("usd_per_step", r["money"]["usd_per_step"]);
@@ -97,23 +105,31 @@ std::map<std::string, std::string> figures_of(const Json& r) {
   for (const auto& [category, seconds] : r["breakdown_s"].items()) put(category + "_s", seconds);
   if (r["stragglers"].is_object()) put("straggler_slowdown", r["stragglers"]["slowdown"]);
   if (r["step_distribution_s"].is_object()) put("step_time_p99_s", r["step_distribution_s"]["p99"]);
-  if (r["synchronisation"].is_object()) put("mean_staleness", r["synchronisation"]["staleness"]["mean"]);
+  if (r["synchronisation"].is_object())
+    put("mean_staleness", r["synchronisation"]["staleness"]["mean"]);
   double bytes = 0;
-  for (const auto& [group, count] : r["network"]["bytes_by_group"].items()) bytes += count.get<double>();
+  for (const auto& [group, count] : r["network"]["bytes_by_group"].items())
+    bytes += count.get<double>();
   put("network_bytes", Json(bytes));
   put("simulation_wall_s", r["simulation"]["wall_s"]);
   return figures;
 }
 
 /// One point, in a process of its own: {"status": "ok" or the problem, "figures": {...}}.
-std::string simulated_point(const SweepArguments& a, EngineKind engine, const std::vector<std::string>& settings) {
+std::string simulated_point(const SweepArguments& a, EngineKind engine,
+                            const std::vector<std::string>& settings) {
   Json answer{{"status", "ok"}, {"figures", Json::object()}};
   try {
     const Stopwatch watch;
     const Prepared p = prepared(a.what, settings);
-    if (p.scenario.collective_sweep) throw InputError(Problem{p.scenario.file, "/collective", "sweeps of sizes have no step to tabulate", "use stepcast simulate"});
+    if (p.scenario.collective_sweep)
+      throw InputError(Problem{p.scenario.file, "/collective",
+                               "sweeps of sizes have no step to tabulate",
+                               "use stepcast simulate"});
     const Forecast forecast = simulate(p.scenario, p.profile, {.engine = engine, .execute = {}});
-    const Json report = report_json(p.scenario, p.profile, forecast, {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});
+    const Json report =
+        report_json(p.scenario, p.profile, forecast,
+                    {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});
     for (const auto& [column, figure] : figures_of(report)) answer["figures"][column] = figure;
   } catch (const InputError& e) {
     std::string problems = e.problems.text();
@@ -123,26 +139,35 @@ std::string simulated_point(const SweepArguments& a, EngineKind engine, const st
   return answer.dump();
 }
 
-void draw(const SweepArguments& a, const SweepTable& table, const std::vector<Variation>& variations, const std::vector<GridPoint>& grid) {
+void draw(const SweepArguments& a, const SweepTable& table,
+          const std::vector<Variation>& variations, const std::vector<GridPoint>& grid) {
   std::string y = a.chart_y;
   const auto& columns = SweepTable::figure_columns();
   if (y.empty()) {
-    const bool has_tokens = std::any_of(grid.begin(), grid.end(), [&](const GridPoint& p) { return std::isfinite(table.figure(p, "tokens_per_s")); });
+    const bool has_tokens = std::any_of(grid.begin(), grid.end(), [&](const GridPoint& p) {
+      return std::isfinite(table.figure(p, "tokens_per_s"));
+    });
     y = has_tokens ? "tokens_per_s" : "samples_per_s";
   }
   if (std::find(columns.begin(), columns.end(), y) == columns.end()) {
     const std::string near = nearest_name(y, columns);
-    throw InputError(Problem{"--chart-y", "", "\"" + y + "\" is not a column of the table", near.empty() ? "columns: " + joined(columns) : "did you mean " + near + "?"});
+    throw InputError(
+        Problem{"--chart-y", "", "\"" + y + "\" is not a column of the table",
+                near.empty() ? "columns: " + joined(columns) : "did you mean " + near + "?"});
   }
   std::string name = std::filesystem::path(a.what.scenario).filename().string();
   if (const auto end = name.find(".scenario.json"); end != std::string::npos) name.resize(end);
   const std::string settings = joined(a.what.all_settings());
-  write_chart(sweep_chart(table, variations, grid, y, a.title.empty() ? name : a.title, "simulated by stepcast " + version() + ", engine " + a.engine + (settings.empty() ? "" : "; " + settings)), a.chart);
+  write_chart(sweep_chart(table, variations, grid, y, a.title.empty() ? name : a.title,
+                          "simulated by stepcast " + version() + ", engine " + a.engine +
+                              (settings.empty() ? "" : "; " + settings)),
+              a.chart);
 }
 
 int run(const SweepArguments& a) {
   const EngineKind engine = engine_from_text(a.engine);
-  if (!a.chart.empty() && !a.chart.ends_with(".png") && !a.chart.ends_with(".svg")) throw InputError(Problem{"--chart", "", a.chart + " ends in neither .png nor .svg", ""});
+  if (!a.chart.empty() && !a.chart.ends_with(".png") && !a.chart.ends_with(".svg"))
+    throw InputError(Problem{"--chart", "", a.chart + " ends in neither .png nor .svg", ""});
   std::vector<Variation> variations;
   for (const std::string& text : a.vary) variations.push_back(variation_of(text));
   refuse_repeated(variations);
@@ -152,12 +177,14 @@ int run(const SweepArguments& a) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < grid.size(); ++i)
     if (!table.has(grid[i])) open.push_back(i);
-  const int jobs = a.jobs > 0 ? a.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int jobs =
+      a.jobs > 0 ? a.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   Progress progress(grid.size(), grid.size() - open.size());
   std::vector<std::string> deaths;
   bool was_killed = false;
   const bool is_complete = run_in_processes(
-      open, jobs, [&](std::size_t i) { return simulated_point(a, engine, settings_of(variations, grid[i])); },
+      open, jobs,
+      [&](std::size_t i) { return simulated_point(a, engine, settings_of(variations, grid[i])); },
       [&](const WorkerAnswer& answer) {
         progress.step();
         const std::string point = joined(settings_of(variations, grid[answer.task]));
@@ -168,12 +195,16 @@ int run(const SweepArguments& a) {
         }
         const Json result = Json::parse(answer.text);
         std::map<std::string, std::string> figures;
-        for (const auto& [column, figure] : result["figures"].items()) figures[column] = figure.get<std::string>();
+        for (const auto& [column, figure] : result["figures"].items())
+          figures[column] = figure.get<std::string>();
         table.add(grid[answer.task], result["status"].get<std::string>(), figures);
       });
   progress.finish();
   if (!is_complete) {
-    fmt::print(stderr, "stepcast: stopped; finished points are in {} and the same command goes on from there\n", a.output);
+    fmt::print(
+        stderr,
+        "stepcast: stopped; finished points are in {} and the same command goes on from there\n",
+        a.output);
     return kStoppedBySignal;
   }
   table.sort_by(grid);
@@ -181,12 +212,27 @@ int run(const SweepArguments& a) {
   std::vector<std::string> refused;
   for (const GridPoint& point : grid) {
     if (!table.has(point)) continue;
-    if (table.status(point) == "ok") ++good;
-    else refused.push_back(joined(settings_of(variations, point)) + ": " + table.status(point));
+    if (table.status(point) == "ok")
+      ++good;
+    else
+      refused.push_back(joined(settings_of(variations, point)) + ": " + table.status(point));
   }
   if (!a.chart.empty()) draw(a, table, variations, grid);
-  if (a.is_json) fmt::print("{}\n", Json{{"stepcast", 1}, {"kind", "sweep"}, {"table", a.output}, {"chart", a.chart}, {"points", grid.size()}, {"simulated_now", open.size() - deaths.size()}, {"good", good}, {"refused", refused}, {"died", deaths}}.dump(2));
-  else fmt::print("{}: {} points, {} simulated now, {} good, {} refused{}\n", a.output, grid.size(), open.size() - deaths.size(), good, refused.size(), a.chart.empty() ? "" : "; chart " + a.chart);
+  if (a.is_json)
+    fmt::print("{}\n", Json{{"stepcast", 1},
+                            {"kind", "sweep"},
+                            {"table", a.output},
+                            {"chart", a.chart},
+                            {"points", grid.size()},
+                            {"simulated_now", open.size() - deaths.size()},
+                            {"good", good},
+                            {"refused", refused},
+                            {"died", deaths}}
+                           .dump(2));
+  else
+    fmt::print("{}: {} points, {} simulated now, {} good, {} refused{}\n", a.output, grid.size(),
+               open.size() - deaths.size(), good, refused.size(),
+               a.chart.empty() ? "" : "; chart " + a.chart);
   for (const std::string& line : refused) fmt::print(stderr, "refused: {}\n", line);
   for (const std::string& line : deaths) fmt::print(stderr, "stepcast: {}\n", line);
   if (!deaths.empty()) return was_killed ? kEnvironment : kOurFault;
@@ -196,15 +242,35 @@ int run(const SweepArguments& a) {
 
 void add_sweep_command(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<SweepArguments>();
-  CLI::App& command = *app.add_subcommand("sweep", "simulate a grid of scenarios into a CSV table and a chart; goes on where it was stopped");
+  CLI::App& command = *app.add_subcommand(
+      "sweep",
+      "simulate a grid of scenarios into a CSV table and a chart; goes on where it was stopped");
   a->what.add_to(command);
   add_engine_option(command, a->engine);
-  command.add_option("--vary", a->vary, "values of one axis: /json/pointer=a,b,c or lo..hi or lo..hi*factor; repeat for a grid")->required()->type_name("POINTER=VALUES")->type_size(1)->allow_extra_args(false)->expected(1)->take_all();
-  command.add_option("-j,--jobs", a->jobs, "simulations at a time, each in its own process [one per core]")->check(CLI::Range(0, 4096))->type_name("N");
-  command.add_option("-o,--output", a->output, "the table; one line per finished point")->capture_default_str()->type_name("CSV");
-  command.add_option("--chart", a->chart, "draw the table as .png or .svg: x is the first --vary")->type_name("FILE");
-  command.add_option("--chart-y", a->chart_y, "column to draw [tokens_per_s, or samples_per_s]")->type_name("COLUMN");
-  command.add_option("--title", a->title, "title of the chart [the scenario's name]")->type_name("TEXT");
+  command
+      .add_option(
+          "--vary", a->vary,
+          "values of one axis: /json/pointer=a,b,c or lo..hi or lo..hi*factor; repeat for a grid")
+      ->required()
+      ->type_name("POINTER=VALUES")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("-j,--jobs", a->jobs,
+                  "simulations at a time, each in its own process [one per core]")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("N");
+  command.add_option("-o,--output", a->output, "the table; one line per finished point")
+      ->capture_default_str()
+      ->type_name("CSV");
+  command.add_option("--chart", a->chart, "draw the table as .png or .svg: x is the first --vary")
+      ->type_name("FILE");
+  command.add_option("--chart-y", a->chart_y, "column to draw [tokens_per_s, or samples_per_s]")
+      ->type_name("COLUMN");
+  command.add_option("--title", a->title, "title of the chart [the scenario's name]")
+      ->type_name("TEXT");
   command.add_flag("--json", a->is_json, "print a summary as one JSON document and nothing else");
   command.callback([a, &exit_code] { exit_code = run(*a); });
 }

@@ -6,12 +6,13 @@
 #include "sim/cli/grid.hpp"
 
 namespace stepcast {
-/// The CSV of a sweep: one line per finished point, appended whole, so that a kill at any moment loses at most the points
-/// under way. Columns: `sweep` (what was swept: a fingerprint), the varied pointers, `status` (ok, or the problem), then figures.
+/// The CSV of a sweep: one line per finished point, appended whole, so that a kill at any moment
+/// loses at most the points under way. Columns: `sweep` (what was swept: a fingerprint), the varied
+/// pointers, `status` (ok, or the problem), then figures.
 class SweepTable {
  public:
-  /// Opens or creates the file. A torn last line is cut off. Throws InputError when the file holds other columns, and
-  /// EnvironmentError when it cannot be written.
+  /// Opens or creates the file. A torn last line is cut off. Throws InputError when the file holds
+  /// other columns, and EnvironmentError when it cannot be written.
   SweepTable(std::string path, const std::vector<Variation>& variations, std::string fingerprint);
   ~SweepTable();
   SweepTable(const SweepTable&) = delete;
@@ -19,7 +20,8 @@ class SweepTable {
 
   bool has(const GridPoint& point) const { return rows_.contains(point); }
   /// Appends one line and hands it to the system before returning.
-  void add(const GridPoint& point, const std::string& status, const std::map<std::string, std::string>& figures);
+  void add(const GridPoint& point, const std::string& status,
+           const std::map<std::string, std::string>& figures);
   /// Writes the file anew in grid order, through a temporary file and a rename.
   void sort_by(const std::vector<GridPoint>& order);
   /// A figure of a finished point as a number; NaN where it has none.

@@ -24,7 +24,7 @@ class StopWatch {
  public:
   StopWatch() {
     stop_signal = 0;
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_handler = note_stop;  // no SA_RESTART: poll returns at once
     sigaction(SIGINT, &action, &old_int_);
     sigaction(SIGTERM, &action, &old_term_);
@@ -37,12 +37,19 @@ class StopWatch {
   StopWatch& operator=(const StopWatch&) = delete;
 
  private:
-  struct sigaction old_int_{}, old_term_{};
+  struct sigaction old_int_ {
+  }, old_term_{};
 };
 
-struct Child { pid_t pid = 0; int pipe = -1; std::size_t task = 0; std::string text; };
+struct Child {
+  pid_t pid = 0;
+  int pipe = -1;
+  std::size_t task = 0;
+  std::string text;
+};
 
-[[noreturn]] void be_child(int out, std::size_t task, const std::function<std::string(std::size_t)>& work) {
+[[noreturn]] void be_child(int out, std::size_t task,
+                           const std::function<std::string(std::size_t)>& work) {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   if (const int null = open("/dev/null", O_WRONLY); null >= 0) dup2(null, STDOUT_FILENO);
@@ -64,11 +71,14 @@ struct Child { pid_t pid = 0; int pipe = -1; std::size_t task = 0; std::string t
   _exit(code);  // no destructors, no flushing of buffers that belong to the parent
 }
 
-Child started(std::size_t task, const std::vector<Child>& others, const std::function<std::string(std::size_t)>& work) {
+Child started(std::size_t task, const std::vector<Child>& others,
+              const std::function<std::string(std::size_t)>& work) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw EnvironmentError(std::string("no pipe for a worker: ") + std::strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    throw EnvironmentError(std::string("no pipe for a worker: ") + std::strerror(errno));
   const pid_t pid = fork();
-  if (pid < 0) throw EnvironmentError(std::string("no process for a worker: ") + std::strerror(errno));
+  if (pid < 0)
+    throw EnvironmentError(std::string("no process for a worker: ") + std::strerror(errno));
   if (pid == 0) {
     close(ends[0]);
     for (const Child& other : others) close(other.pipe);
@@ -81,14 +91,17 @@ Child started(std::size_t task, const std::vector<Child>& others, const std::fun
 WorkerAnswer finished(Child& child) {
   close(child.pipe);
   int status = 0;
-  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+  }
   WorkerAnswer answer{child.task, std::move(child.text), ""};
   if (WIFSIGNALED(status)) {
     const int number = WTERMSIG(status);
     answer.was_killed = number == SIGKILL || number == SIGTERM;
-    answer.death = "was killed by signal " + std::to_string(number) +
-                   (number == SIGKILL ? "; Linux does that when memory runs out: try fewer jobs with -j" : "");
-  } else if (WEXITSTATUS(status) != 0) answer.death = "ended with code " + std::to_string(WEXITSTATUS(status));
+    answer.death =
+        "was killed by signal " + std::to_string(number) +
+        (number == SIGKILL ? "; Linux does that when memory runs out: try fewer jobs with -j" : "");
+  } else if (WEXITSTATUS(status) != 0)
+    answer.death = "ended with code " + std::to_string(WEXITSTATUS(status));
   return answer;
 }
 
@@ -99,14 +112,16 @@ void kill_all(std::vector<Child>& children) {
 }
 }  // namespace
 
-bool run_in_processes(const std::vector<std::size_t>& tasks, int jobs, const std::function<std::string(std::size_t)>& work,
+bool run_in_processes(const std::vector<std::size_t>& tasks, int jobs,
+                      const std::function<std::string(std::size_t)>& work,
                       const std::function<void(const WorkerAnswer&)>& done) {
   const StopWatch watch;
   std::vector<Child> children;
   std::size_t next = 0;
   try {
     while ((next < tasks.size() || !children.empty()) && stop_signal == 0) {
-      while (next < tasks.size() && children.size() < static_cast<std::size_t>(jobs)) children.push_back(started(tasks[next++], children, work));
+      while (next < tasks.size() && children.size() < static_cast<std::size_t>(jobs))
+        children.push_back(started(tasks[next++], children, work));
       std::vector<pollfd> waits;
       for (const Child& child : children) waits.push_back({child.pipe, POLLIN, 0});
       if (poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
@@ -114,7 +129,10 @@ bool run_in_processes(const std::vector<std::size_t>& tasks, int jobs, const std
         if (waits[i].revents == 0) continue;
         char buffer[1 << 14];
         const ssize_t count = read(children[i].pipe, buffer, sizeof buffer);
-        if (count > 0) { children[i].text.append(buffer, static_cast<std::size_t>(count)); continue; }
+        if (count > 0) {
+          children[i].text.append(buffer, static_cast<std::size_t>(count));
+          continue;
+        }
         if (count < 0 && errno == EINTR) continue;
         Child child = std::move(children[i]);
         children.erase(children.begin() + static_cast<std::ptrdiff_t>(i));

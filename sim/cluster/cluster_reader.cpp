@@ -14,7 +14,8 @@ constexpr double kGbps = 1e9 / 8;
 /// One rate that a file may state in bytes or in bits, as vendors do both.
 BytesPerSecond read_nic_rate(ObjectReader& reader, BytesPerSecond fallback) {
   if (reader.has("nic_GBps") && reader.has("nic_Gbps"))
-    reader.problem("nic_GBps", "and nic_Gbps both state the NIC's rate", "keep one: 400 Gbps is 50 GBps");
+    reader.problem("nic_GBps", "and nic_Gbps both state the NIC's rate",
+                   "keep one: 400 Gbps is 50 GBps");
   const auto gigabytes = reader.optional_number("nic_GBps", {.min = 0.001, .max = 1e5});
   const auto gigabits = reader.optional_number("nic_Gbps", {.min = 0.001, .max = 1e6});
   if (gigabytes) return BytesPerSecond(*gigabytes * kGBps);
@@ -22,26 +23,39 @@ BytesPerSecond read_nic_rate(ObjectReader& reader, BytesPerSecond fallback) {
   return fallback;
 }
 
-/// The node keys of `reader` over `base`: the cluster's own level states defaults, a group overrides them.
+/// The node keys of `reader` over `base`: the cluster's own level states defaults, a group
+/// overrides them.
 NodeSpec read_node(ObjectReader& reader, NodeSpec base, bool gpu_required) {
   if (gpu_required || reader.has("gpu")) base.gpu = read_gpu(reader, "gpu");
-  base.gpus = static_cast<int>(reader.integer("gpus_per_node", {.fallback = base.gpus, .min = 1, .max = 1024}));
-  base.intra = reader.one_of<IntraTopology>("intra", base.gpus == 1 ? IntraTopology::single : base.intra);
+  base.gpus = static_cast<int>(
+      reader.integer("gpus_per_node", {.fallback = base.gpus, .min = 1, .max = 1024}));
+  base.intra =
+      reader.one_of<IntraTopology>("intra", base.gpus == 1 ? IntraTopology::single : base.intra);
   base.gpu_link = BytesPerSecond(
-      reader.number("gpu_link_GBps", {.fallback = base.gpu_link.value / kGBps, .min = 0, .max = 1e5}) * kGBps);
+      reader.number("gpu_link_GBps",
+                    {.fallback = base.gpu_link.value / kGBps, .min = 0, .max = 1e5}) *
+      kGBps);
   base.in_switch_reduction = reader.boolean("in_switch_reduction", base.in_switch_reduction);
-  base.nics = static_cast<int>(reader.integer("nics", {.fallback = base.nics, .min = 0, .max = 1024}));
+  base.nics =
+      static_cast<int>(reader.integer("nics", {.fallback = base.nics, .min = 0, .max = 1024}));
   base.nic_bandwidth = read_nic_rate(reader, base.nic_bandwidth);
   base.host_to_device = BytesPerSecond(
-      reader.number("host_to_device_GBps", {.fallback = base.host_to_device.value / kGBps, .min = 0.1, .max = 1e4}) * kGBps);
+      reader.number("host_to_device_GBps",
+                    {.fallback = base.host_to_device.value / kGBps, .min = 0.1, .max = 1e4}) *
+      kGBps);
   base.usd_per_hour = reader.number("usd_per_hour", {.fallback = base.usd_per_hour, .max = 1e6});
   if (base.gpus > 1 && base.gpu_link.value <= 0)
-    reader.problem("gpu_link_GBps", "is missing; a node of several GPUs needs the rate of one GPU's scale-up link",
+    reader.problem("gpu_link_GBps",
+                   "is missing; a node of several GPUs needs the rate of one GPU's scale-up link",
                    "450 for NVLink4, 900 for NVLink5, 25 for PCIe 4");
   if (base.gpus > 1 && base.intra == IntraTopology::single)
-    reader.problem("intra", fmt::format("is single, but a node has {} GPUs", base.gpus), "say what joins them: nvswitch, nvlink-mesh, cube-mesh, pcie or xgmi");
+    reader.problem("intra", fmt::format("is single, but a node has {} GPUs", base.gpus),
+                   "say what joins them: nvswitch, nvlink-mesh, cube-mesh, pcie or xgmi");
   else if (base.gpus > 1 && base.in_switch_reduction && base.intra != IntraTopology::nvswitch)
-    reader.problem("intra", fmt::format("is {}, but in_switch_reduction is true: only an NVSwitch reduces", text_of(base.intra)), "set in_switch_reduction to false");
+    reader.problem("intra",
+                   fmt::format("is {}, but in_switch_reduction is true: only an NVSwitch reduces",
+                               text_of(base.intra)),
+                   "set in_switch_reduction to false");
   return base;
 }
 
@@ -58,28 +72,37 @@ FabricSpec read_fabric(ObjectReader reader) {
   FabricSpec fabric;
   fabric.kind = reader.one_of<FabricKind>("kind", fabric.kind);
   fabric.transport = reader.text("transport", fabric.transport);
-  const std::vector<std::string> transports{"infiniband", "roce", "efa", "slingshot", "omnipath", "tcp", "tcpx", "ici"};
+  const std::vector<std::string> transports{"infiniband", "roce", "efa",  "slingshot",
+                                            "omnipath",   "tcp",  "tcpx", "ici"};
   if (std::find(transports.begin(), transports.end(), fabric.transport) == transports.end())
     reader.unknown_choice("transport", fabric.transport, transports);
-  fabric.nodes_per_leaf =
-      static_cast<int>(reader.integer("nodes_per_leaf", {.fallback = fabric.nodes_per_leaf, .min = 1, .max = 1 << 20}));
-  fabric.leaves_per_pod =
-      static_cast<int>(reader.integer("leaves_per_pod", {.fallback = fabric.leaves_per_pod, .min = 0, .max = 1 << 20}));
-  fabric.oversubscription = reader.number("oversubscription", {.fallback = 1.0, .min = 0.01, .max = 1000});
-  fabric.core_oversubscription = reader.number("core_oversubscription", {.fallback = 1.0, .min = 0.01, .max = 1000});
-  fabric.uplinks_per_leaf = static_cast<int>(reader.integer("uplinks_per_leaf", {.fallback = 0, .min = 0, .max = 1 << 16}));
+  fabric.nodes_per_leaf = static_cast<int>(reader.integer(
+      "nodes_per_leaf", {.fallback = fabric.nodes_per_leaf, .min = 1, .max = 1 << 20}));
+  fabric.leaves_per_pod = static_cast<int>(reader.integer(
+      "leaves_per_pod", {.fallback = fabric.leaves_per_pod, .min = 0, .max = 1 << 20}));
+  fabric.oversubscription =
+      reader.number("oversubscription", {.fallback = 1.0, .min = 0.01, .max = 1000});
+  fabric.core_oversubscription =
+      reader.number("core_oversubscription", {.fallback = 1.0, .min = 0.01, .max = 1000});
+  fabric.uplinks_per_leaf = static_cast<int>(
+      reader.integer("uplinks_per_leaf", {.fallback = 0, .min = 0, .max = 1 << 16}));
   for (const std::int64_t size : reader.integers("torus_shape", {.min = 1, .max = 1 << 20}))
     fabric.torus_shape.push_back(static_cast<int>(size));
   fabric.hop_latency = Seconds(
-      reader.number("hop_latency_us", {.fallback = default_hop_latency(fabric.transport).value * 1e6, .max = 1e6}) * 1e-6);
+      reader.number("hop_latency_us",
+                    {.fallback = default_hop_latency(fabric.transport).value * 1e6, .max = 1e6}) *
+      1e-6);
   fabric.routing = reader.one_of<Routing>("routing", fabric.routing);
   fabric.in_network_reduction = reader.boolean("in_network_reduction", fabric.in_network_reduction);
   if (fabric.core_oversubscription != 1.0 && fabric.leaves_per_pod == 0)
-    reader.problem("core_oversubscription", "needs a third level, but leaves_per_pod is 0", "state leaves_per_pod");
+    reader.problem("core_oversubscription", "needs a third level, but leaves_per_pod is 0",
+                   "state leaves_per_pod");
   if (fabric.kind == FabricKind::torus && fabric.torus_shape.empty())
-    reader.problem("torus_shape", "is missing; a torus needs its nodes per dimension", "for example [4, 4, 8]");
+    reader.problem("torus_shape", "is missing; a torus needs its nodes per dimension",
+                   "for example [4, 4, 8]");
   if (fabric.kind != FabricKind::torus && !fabric.torus_shape.empty())
-    reader.problem("torus_shape", fmt::format("is given for a {} fabric", text_of(fabric.kind)), "set \"kind\": \"torus\"");
+    reader.problem("torus_shape", fmt::format("is given for a {} fabric", text_of(fabric.kind)),
+                   "set \"kind\": \"torus\"");
   reader.done();
   return fabric;
 }
@@ -87,7 +110,8 @@ FabricSpec read_fabric(ObjectReader reader) {
 void read_link_events(ObjectReader& reader, ClusterSpec& cluster) {
   for (ObjectReader item : reader.objects("link_events")) {
     LinkEvent event;
-    event.node = static_cast<int>(item.integer("node", {.min = 0, .max = std::max(0, cluster.nodes() - 1)}));
+    event.node =
+        static_cast<int>(item.integer("node", {.min = 0, .max = std::max(0, cluster.nodes() - 1)}));
     event.at_s = item.number("at_s", {.fallback = 0, .max = 1e9});
     event.capacity_factor = item.number("capacity_factor", {.min = 1e-6, .max = 1});
     item.done();
@@ -114,22 +138,28 @@ void check_whole(ObjectReader& reader, ClusterSpec& cluster, bool states_nodes) 
   if (fabric.kind == FabricKind::torus && !fabric.torus_shape.empty() && cluster.is_uniform()) {
     std::int64_t product = 1;
     for (const int size : fabric.torus_shape) product *= size;
-    if (!states_nodes) cluster.groups.front().count = static_cast<int>(product);
+    if (!states_nodes)
+      cluster.groups.front().count = static_cast<int>(product);
     else if (product != cluster.nodes())
-      reader.problem("fabric/torus_shape", fmt::format("holds {} nodes, but the cluster has {}", product, cluster.nodes()),
-                     fmt::format("state a shape of {} nodes, for example {}", cluster.nodes(),
-                                 near_cube(cluster.nodes(), fabric.torus_shape.size())));
+      reader.problem(
+          "fabric/torus_shape",
+          fmt::format("holds {} nodes, but the cluster has {}", product, cluster.nodes()),
+          fmt::format("state a shape of {} nodes, for example {}", cluster.nodes(),
+                      near_cube(cluster.nodes(), fabric.torus_shape.size())));
   }
   if (cluster.nodes() <= 1) return;
   if (fabric.kind == FabricKind::none)
-    reader.problem("fabric/kind", fmt::format("is none, but the cluster has {} nodes", cluster.nodes()),
+    reader.problem("fabric/kind",
+                   fmt::format("is none, but the cluster has {} nodes", cluster.nodes()),
                    "name the network between them, or use one node");
   // A rate that was given and refused has its own problem already.
   const bool states_rate = reader.has("nic_GBps") || reader.has("nic_Gbps");
   for (const NodeGroup& group : cluster.groups)
     if (group.spec.nics < 1 || (group.spec.nic_bandwidth.value <= 0 && !states_rate)) {
-      reader.problem("nics", fmt::format("{} of a stated rate; the {} nodes need NICs to talk", group.spec.nics < 1 ? "names none" : "are none",
-                                         cluster.nodes()), "state nics (1 or more) and nic_Gbps");
+      reader.problem("nics",
+                     fmt::format("{} of a stated rate; the {} nodes need NICs to talk",
+                                 group.spec.nics < 1 ? "names none" : "are none", cluster.nodes()),
+                     "state nics (1 or more) and nic_Gbps");
       break;
     }
 }
@@ -141,7 +171,8 @@ ClusterSpec read_cluster(ObjectReader reader) {
   reader.text("description", "");  // for people and `stepcast list`
   reader.text("source", "");
   NodeSpec base;
-  base.host_to_device = BytesPerSecond(25e9);  // PCIe 4 x16 as copies reach it; presets state their own
+  base.host_to_device =
+      BytesPerSecond(25e9);  // PCIe 4 x16 as copies reach it; presets state their own
   const bool has_groups = reader.has("groups");
   base = read_node(reader, base, !has_groups);
   const bool states_nodes = reader.has("nodes");
@@ -158,13 +189,17 @@ ClusterSpec read_cluster(ObjectReader reader) {
       cluster.groups.push_back(group);
     }
   }
-  if (has_groups && cluster.groups.empty()) reader.problem("groups", "has no entry", "list node groups, or leave it out and state nodes");
+  if (has_groups && cluster.groups.empty())
+    reader.problem("groups", "has no entry", "list node groups, or leave it out and state nodes");
   if (cluster.groups.empty()) {
-    const int count = static_cast<int>(reader.integer("nodes", {.fallback = 1, .min = 1, .max = 1 << 20}));
+    const int count =
+        static_cast<int>(reader.integer("nodes", {.fallback = 1, .min = 1, .max = 1 << 20}));
     cluster.groups.push_back({base, count});
   }
-  if (auto fabric = reader.object("fabric")) cluster.fabric = read_fabric(*fabric);
-  else cluster.fabric.hop_latency = default_hop_latency(cluster.fabric.transport);
+  if (auto fabric = reader.object("fabric"))
+    cluster.fabric = read_fabric(*fabric);
+  else
+    cluster.fabric.hop_latency = default_hop_latency(cluster.fabric.transport);
   cluster.placement = reader.one_of<PlacementKind>("placement", PlacementKind::linear);
   check_whole(reader, cluster, states_nodes || has_groups);
   read_link_events(reader, cluster);

@@ -33,7 +33,8 @@ std::vector<int> placed_nodes(const ClusterSpec& cluster, std::uint64_t seed) {
     // Fisher-Yates with one hash per swap: the same seed gives the same job on every platform.
     for (int i = n - 1; i > 0; --i) {
       const auto bits = mixed_bits(seed, static_cast<std::uint64_t>(i));
-      std::swap(nodes[static_cast<std::size_t>(i)], nodes[bits % static_cast<std::uint64_t>(i + 1)]);
+      std::swap(nodes[static_cast<std::size_t>(i)],
+                nodes[bits % static_cast<std::uint64_t>(i + 1)]);
     }
   } else if (cluster.placement == PlacementKind::strided) {
     // Neighbours on different leaves: first the first node of every leaf, then the second ...

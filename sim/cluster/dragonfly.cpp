@@ -4,11 +4,12 @@
 
 #include "sim/cluster/topologies.hpp"
 
-/// Groups of `nodes_per_leaf` nodes, full bandwidth inside a group, and global links between every pair of groups.
-/// `oversubscription` is the taper: node ports of a group : its global links (1 on a full machine; Frontier's 57 % is 1.75).
-/// Adaptive routing may detour through a third group, so a group's global links act as one pool each way; hashed stands for
-/// minimal routing, where a pair of groups has only its own link, 1/(groups - 1) of the pool.
-/// Source: Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
+/// Groups of `nodes_per_leaf` nodes, full bandwidth inside a group, and global links between every
+/// pair of groups. `oversubscription` is the taper: node ports of a group : its global links (1 on
+/// a full machine; Frontier's 57 % is 1.75). Adaptive routing may detour through a third group, so
+/// a group's global links act as one pool each way; hashed stands for minimal routing, where a pair
+/// of groups has only its own link, 1/(groups - 1) of the pool. Source: Kim, Dally, Scott, Abts,
+/// "Technology-driven, highly-scalable dragonfly topology", ISCA 2008.
 namespace stepcast {
 namespace {
 class Dragonfly final : public Topology {
@@ -20,17 +21,21 @@ class Dragonfly final : public Topology {
     if (groups_ == 1) return;
     first_global_ = static_cast<LinkId>(links_.size());
     for (int group = 0; group < groups_; ++group) {
-      const int first = group * fabric_.nodes_per_leaf, last = std::min(nodes, first + fabric_.nodes_per_leaf);
+      const int first = group * fabric_.nodes_per_leaf,
+                last = std::min(nodes, first + fabric_.nodes_per_leaf);
       BytesPerSecond ports;
       for (int node = first; node < last; ++node) ports += links_[tx_port(node)].capacity;
       // The group has all its global links even when the job's last group is not full.
-      const BytesPerSecond pool = ports * (static_cast<double>(fabric_.nodes_per_leaf) / (last - first) / fabric_.oversubscription);
+      const BytesPerSecond pool = ports * (static_cast<double>(fabric_.nodes_per_leaf) /
+                                           (last - first) / fabric_.oversubscription);
       if (fabric_.routing == Routing::adaptive) {
         links_.push_back({fmt::format("group{}.out", group), pool});
         links_.push_back({fmt::format("group{}.in", group), pool});
       } else {
-        for (int other = 0; other < groups_; ++other)  // the entry to itself keeps the index plain; no route uses it
-          links_.push_back({fmt::format("group{}.to{}", group, other), pool / static_cast<double>(groups_ - 1)});
+        for (int other = 0; other < groups_;
+             ++other)  // the entry to itself keeps the index plain; no route uses it
+          links_.push_back(
+              {fmt::format("group{}.to{}", group, other), pool / static_cast<double>(groups_ - 1)});
       }
     }
   }
@@ -62,5 +67,7 @@ class Dragonfly final : public Topology {
 };
 }  // namespace
 
-std::unique_ptr<Topology> make_dragonfly(const ClusterSpec& cluster) { return std::make_unique<Dragonfly>(cluster); }
+std::unique_ptr<Topology> make_dragonfly(const ClusterSpec& cluster) {
+  return std::make_unique<Dragonfly>(cluster);
+}
 }  // namespace stepcast

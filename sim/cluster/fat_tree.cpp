@@ -14,12 +14,15 @@
 ///    leaf leaf   ...                leaf uplinks : oversubscription
 ///    |||| ||||                      node ports
 ///
-/// A rail-optimised fabric has one leaf per rail and scalable unit. With a node's NICs folded into one port, those leaves
-/// fold into one as well: `nodes_per_leaf` nodes under it, and the sum of the rails' uplinks above it.
+/// A rail-optimised fabric has one leaf per rail and scalable unit. With a node's NICs folded into
+/// one port, those leaves fold into one as well: `nodes_per_leaf` nodes under it, and the sum of
+/// the rails' uplinks above it.
 namespace stepcast {
 namespace {
 /// Parallel links that leave one switch, up and down: `paths` of them, of `capacity` each.
-struct Bundle { LinkId first_up = 0, first_down = 0; };
+struct Bundle {
+  LinkId first_up = 0, first_down = 0;
+};
 
 class FatTree final : public Topology {
  public:
@@ -29,8 +32,11 @@ class FatTree final : public Topology {
     if (leaf_count == 1) return;  // one leaf: no traffic leaves it
     const bool hashed = fabric_.routing == Routing::hashed;
     const double oversubscription = fabric_.oversubscription;
-    const int default_paths = std::max(1, static_cast<int>(std::lround(fabric_.nodes_per_leaf / oversubscription)));
-    leaf_paths_ = !hashed ? 1 : fabric_.uplinks_per_leaf > 0 ? fabric_.uplinks_per_leaf : default_paths;
+    const int default_paths =
+        std::max(1, static_cast<int>(std::lround(fabric_.nodes_per_leaf / oversubscription)));
+    leaf_paths_ = !hashed                        ? 1
+                  : fabric_.uplinks_per_leaf > 0 ? fabric_.uplinks_per_leaf
+                                                 : default_paths;
     // A leaf has its full set of uplinks even when the last one has fewer nodes below.
     BytesPerSecond pod_total;
     for (int leaf = 0; leaf < leaf_count; ++leaf) {
@@ -40,25 +46,32 @@ class FatTree final : public Topology {
     }
     if (fabric_.leaves_per_pod == 0 || leaf_count <= fabric_.leaves_per_pod) return;
     pod_total = pod_total * (fabric_.leaves_per_pod / fabric_.core_oversubscription);
-    pod_paths_ = !hashed ? 1
-                         : std::max(1, static_cast<int>(std::lround(fabric_.leaves_per_pod * leaf_paths_ /
-                                                                    fabric_.core_oversubscription)));
+    pod_paths_ =
+        !hashed ? 1
+                : std::max(1, static_cast<int>(std::lround(fabric_.leaves_per_pod * leaf_paths_ /
+                                                           fabric_.core_oversubscription)));
     const int pod_count = (leaf_count + fabric_.leaves_per_pod - 1) / fabric_.leaves_per_pod;
-    for (int pod = 0; pod < pod_count; ++pod) pods_.push_back(add_bundle(fmt::format("pod{}", pod), pod_total, pod_paths_));
+    for (int pod = 0; pod < pod_count; ++pod)
+      pods_.push_back(add_bundle(fmt::format("pod{}", pod), pod_total, pod_paths_));
   }
 
-  void append_route(int a, int b, std::uint64_t flow_hash, std::vector<LinkId>& route) const override {
+  void append_route(int a, int b, std::uint64_t flow_hash,
+                    std::vector<LinkId>& route) const override {
     route.push_back(tx_port(a));
     if (leaf_of(a) != leaf_of(b)) {
-      // The two ends and the core pick by different bits of the hash; inside a pod both leaves meet at one spine.
-      const auto spine = static_cast<LinkId>(mixed_bits(flow_hash) % static_cast<std::uint64_t>(leaf_paths_));
+      // The two ends and the core pick by different bits of the hash; inside a pod both leaves meet
+      // at one spine.
+      const auto spine =
+          static_cast<LinkId>(mixed_bits(flow_hash) % static_cast<std::uint64_t>(leaf_paths_));
       LinkId spine_down = spine;
       route.push_back(leaves_[leaf_of(a)].first_up + spine);
       if (crosses_core(a, b)) {
-        const auto core = static_cast<LinkId>(mixed_bits(flow_hash, 1) % static_cast<std::uint64_t>(pod_paths_));
+        const auto core =
+            static_cast<LinkId>(mixed_bits(flow_hash, 1) % static_cast<std::uint64_t>(pod_paths_));
         route.push_back(pods_[pod_of(a)].first_up + core);
         route.push_back(pods_[pod_of(b)].first_down + core);
-        spine_down = static_cast<LinkId>(mixed_bits(flow_hash, 2) % static_cast<std::uint64_t>(leaf_paths_));
+        spine_down =
+            static_cast<LinkId>(mixed_bits(flow_hash, 2) % static_cast<std::uint64_t>(leaf_paths_));
       }
       route.push_back(leaves_[leaf_of(b)].first_down + spine_down);
     }
@@ -69,21 +82,28 @@ class FatTree final : public Topology {
     if (leaf_of(a) == leaf_of(b)) return 1;
     return crosses_core(a, b) ? 5 : 3;
   }
-  /// Hashed flows may meet on one uplink even at full bisection, so only adaptive routing (or one leaf) folds exactly.
+  /// Hashed flows may meet on one uplink even at full bisection, so only adaptive routing (or one
+  /// leaf) folds exactly.
   bool is_non_blocking() const override {
     if (leaves_.empty()) return true;
     if (fabric_.routing == Routing::hashed || fabric_.oversubscription > 1) return false;
-    // A pod's uplinks are its leaves' over core_oversubscription, and those are the node ports' over oversubscription.
+    // A pod's uplinks are its leaves' over core_oversubscription, and those are the node ports'
+    // over oversubscription.
     return pods_.empty() || fabric_.core_oversubscription * fabric_.oversubscription <= 1;
   }
 
  private:
-  std::size_t leaf_of(int node) const { return static_cast<std::size_t>(node / fabric_.nodes_per_leaf); }
-  std::size_t pod_of(int node) const { return leaf_of(node) / static_cast<std::size_t>(std::max(1, fabric_.leaves_per_pod)); }
+  std::size_t leaf_of(int node) const {
+    return static_cast<std::size_t>(node / fabric_.nodes_per_leaf);
+  }
+  std::size_t pod_of(int node) const {
+    return leaf_of(node) / static_cast<std::size_t>(std::max(1, fabric_.leaves_per_pod));
+  }
   bool crosses_core(int a, int b) const { return !pods_.empty() && pod_of(a) != pod_of(b); }
 
   BytesPerSecond mean_port(int leaf) const {
-    const int first = leaf * fabric_.nodes_per_leaf, last = std::min(nodes_, first + fabric_.nodes_per_leaf);
+    const int first = leaf * fabric_.nodes_per_leaf,
+              last = std::min(nodes_, first + fabric_.nodes_per_leaf);
     BytesPerSecond sum;
     for (int node = first; node < last; ++node) sum += links_[tx_port(node)].capacity;
     return sum / static_cast<double>(last - first);
@@ -91,9 +111,11 @@ class FatTree final : public Topology {
   Bundle add_bundle(const std::string& name, BytesPerSecond total, int paths) {
     Bundle bundle;
     bundle.first_up = static_cast<LinkId>(links_.size());
-    for (int p = 0; p < paths; ++p) links_.push_back({fmt::format("{}.up{}", name, p), total / static_cast<double>(paths)});
+    for (int p = 0; p < paths; ++p)
+      links_.push_back({fmt::format("{}.up{}", name, p), total / static_cast<double>(paths)});
     bundle.first_down = static_cast<LinkId>(links_.size());
-    for (int p = 0; p < paths; ++p) links_.push_back({fmt::format("{}.down{}", name, p), total / static_cast<double>(paths)});
+    for (int p = 0; p < paths; ++p)
+      links_.push_back({fmt::format("{}.down{}", name, p), total / static_cast<double>(paths)});
     return bundle;
   }
 
@@ -104,5 +126,7 @@ class FatTree final : public Topology {
 };
 }  // namespace
 
-std::unique_ptr<Topology> make_fat_tree(const ClusterSpec& cluster) { return std::make_unique<FatTree>(cluster); }
+std::unique_ptr<Topology> make_fat_tree(const ClusterSpec& cluster) {
+  return std::make_unique<FatTree>(cluster);
+}
 }  // namespace stepcast

@@ -14,9 +14,10 @@ struct Row {
   double memory_GiB, memory_GBps;
   int compute_units;  // SMs, CUs, cores
 };
-// Source: vendor datasheets, cross-read in stas00/ml-engineering@744d01e1 (compute/accelerator/README.md) and
-// ai-dynamo/aiconfigurator@095f58a (systems/*.yaml). fp16 of P100 is its vector rate, of V100 and T4 their tensor rate.
-// "GB" of HBM on datasheets counts 2^30 (an 80 GB part shows 81559 MiB).
+// Source: vendor datasheets, cross-read in stas00/ml-engineering@744d01e1
+// (compute/accelerator/README.md) and ai-dynamo/aiconfigurator@095f58a (systems/*.yaml). fp16 of
+// P100 is its vector rate, of V100 and T4 their tensor rate. "GB" of HBM on datasheets counts 2^30
+// (an 80 GB part shows 81559 MiB).
 constexpr Row kRows[] = {
     {"p100-sxm2-16g", 10.6, 0, 21.2, 0, 0, 0, 16, 732, 56},
     {"v100-sxm2-16g", 15.7, 0, 125, 0, 0, 62, 16, 900, 80},
@@ -58,18 +59,21 @@ constexpr Row kRows[] = {
     {"tpu-v7x", 0, 0, 2307, 2307, 4614, 0, 192, 7370, 2},
     {"a100-pcie-40g", 19.5, 156, 312, 312, 0, 624, 40, 1555, 108},
     {"v100-pcie-32g", 14, 0, 112, 0, 0, 56, 32, 900, 80},
-    {"cpu-xeon-8480c", 7.2, 0, 0, 229, 0, 458, 1024, 307, 56},  // one socket: 56 cores at 2.0 GHz, AVX-512 64 and AMX 2048 flop per cycle
+    {"cpu-xeon-8480c", 7.2, 0, 0, 229, 0, 458, 1024, 307,
+     56},  // one socket: 56 cores at 2.0 GHz, AVX-512 64 and AMX 2048 flop per cycle
 };
 
 /// How each peak is spelled in JSON, by Precision.
-constexpr std::array<const char*, 6> kPeakKeys{"peak_fp32_TFLOP_per_s", "peak_tf32_TFLOP_per_s", "peak_fp16_TFLOP_per_s",
-                                               "peak_bf16_TFLOP_per_s", "peak_fp8_TFLOP_per_s",  "peak_int8_TOP_per_s"};
+constexpr std::array<const char*, 6> kPeakKeys{"peak_fp32_TFLOP_per_s", "peak_tf32_TFLOP_per_s",
+                                               "peak_fp16_TFLOP_per_s", "peak_bf16_TFLOP_per_s",
+                                               "peak_fp8_TFLOP_per_s",  "peak_int8_TOP_per_s"};
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 GpuSpec spec_of(const Row& row) {
   GpuSpec gpu;
   gpu.name = row.name;
-  gpu.peak_flops = {row.fp32 * 1e12, row.tf32 * 1e12, row.fp16 * 1e12, row.bf16 * 1e12, row.fp8 * 1e12, row.int8 * 1e12};
+  gpu.peak_flops = {row.fp32 * 1e12, row.tf32 * 1e12, row.fp16 * 1e12,
+                    row.bf16 * 1e12, row.fp8 * 1e12,  row.int8 * 1e12};
   gpu.memory_bandwidth = BytesPerSecond(row.memory_GBps * 1e9);
   gpu.memory = Bytes(std::llround(row.memory_GiB * kGiB));
   gpu.compute_units = row.compute_units;
@@ -81,22 +85,34 @@ GpuSpec read_gpu_object(ObjectReader reader) {
   const bool has_base = reader.has("base");
   if (has_base) {
     const std::string base = reader.text("base");
-    if (const auto known = find_gpu(base)) gpu = *known;
-    else reader.unknown_choice("base", base, gpu_names());
+    if (const auto known = find_gpu(base))
+      gpu = *known;
+    else
+      reader.unknown_choice("base", base, gpu_names());
   }
   gpu.name = reader.text("name", has_base ? std::optional<std::string>(gpu.name) : std::nullopt);
   for (std::size_t p = 0; p < kPeakKeys.size(); ++p)
-    gpu.peak_flops[p] = reader.number(kPeakKeys[p], {.fallback = gpu.peak_flops[p] / 1e12, .max = 1e6}) * 1e12;
+    gpu.peak_flops[p] =
+        reader.number(kPeakKeys[p], {.fallback = gpu.peak_flops[p] / 1e12, .max = 1e6}) * 1e12;
   if (*std::max_element(gpu.peak_flops.begin(), gpu.peak_flops.end()) <= 0)
-    reader.problem("", "states no compute peak", std::string("give ") + kPeakKeys[3] + " or a \"base\"");
-  const auto fallback = [&](double value) { return has_base ? std::optional<double>(value) : std::nullopt; };
+    reader.problem("", "states no compute peak",
+                   std::string("give ") + kPeakKeys[3] + " or a \"base\"");
+  const auto fallback = [&](double value) {
+    return has_base ? std::optional<double>(value) : std::nullopt;
+  };
   gpu.memory_bandwidth = BytesPerSecond(
-      reader.number("memory_GBps", {.fallback = fallback(gpu.memory_bandwidth.value / 1e9), .min = 1, .max = 1e6}) * 1e9);
+      reader.number(
+          "memory_GBps",
+          {.fallback = fallback(gpu.memory_bandwidth.value / 1e9), .min = 1, .max = 1e6}) *
+      1e9);
   gpu.memory = Bytes(std::llround(
-      reader.number("memory_GiB", {.fallback = fallback(static_cast<double>(gpu.memory.value) / kGiB), .min = 0.1, .max = 1e5}) *
+      reader.number("memory_GiB",
+                    {.fallback = fallback(static_cast<double>(gpu.memory.value) / kGiB),
+                     .min = 0.1,
+                     .max = 1e5}) *
       kGiB));
-  gpu.compute_units =
-      static_cast<int>(reader.integer("compute_units", {.fallback = gpu.compute_units, .min = 0, .max = 100000}));
+  gpu.compute_units = static_cast<int>(
+      reader.integer("compute_units", {.fallback = gpu.compute_units, .min = 0, .max = 100000}));
   gpu.clock_scale = reader.number("clock_scale", {.fallback = 1.0, .min = 0.01, .max = 10});
   reader.done();
   return gpu;
@@ -131,7 +147,8 @@ GpuSpec read_gpu(ObjectReader& reader, const std::string& key) {
     return gpu_catalogue().front();
   }
   if (auto object = reader.object(key)) return read_gpu_object(*object);
-  reader.problem(key, "is missing; an accelerator's name or an object is expected", "for example \"h100-sxm5-80g\"");
+  reader.problem(key, "is missing; an accelerator's name or an object is expected",
+                 "for example \"h100-sxm5-80g\"");
   return gpu_catalogue().front();
 }
 

@@ -12,7 +12,8 @@ const std::vector<GpuSpec>& gpu_catalogue();
 std::vector<std::string> gpu_names();
 std::optional<GpuSpec> find_gpu(const std::string& name);
 
-/// "gpu" of a cluster or a profile: a name, or an object with every peak spelled out, or with "base" (a name) and changes.
+/// "gpu" of a cluster or a profile: a name, or an object with every peak spelled out, or with
+/// "base" (a name) and changes.
 ///   { "base": "h100-sxm5-80g", "memory_GiB": 96, "clock_scale": 0.9 }
 /// Reads the value at `key` of `reader`; problems are reported there.
 GpuSpec read_gpu(ObjectReader& reader, const std::string& key);

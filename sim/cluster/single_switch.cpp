@@ -15,5 +15,7 @@ class SingleSwitch final : public Topology {
 };
 }  // namespace
 
-std::unique_ptr<Topology> make_single_switch(const ClusterSpec& cluster) { return std::make_unique<SingleSwitch>(cluster); }
+std::unique_ptr<Topology> make_single_switch(const ClusterSpec& cluster) {
+  return std::make_unique<SingleSwitch>(cluster);
+}
 }  // namespace stepcast

@@ -5,7 +5,9 @@
 #include "sim/cluster/topologies.hpp"
 
 namespace stepcast {
-BytesPerSecond port_rate(const NodeSpec& node) { return node.nic_bandwidth * static_cast<double>(node.nics); }
+BytesPerSecond port_rate(const NodeSpec& node) {
+  return node.nic_bandwidth * static_cast<double>(node.nics);
+}
 
 std::vector<LinkSpec> port_links(const ClusterSpec& cluster) {
   std::vector<LinkSpec> links;
@@ -20,10 +22,16 @@ std::vector<LinkSpec> port_links(const ClusterSpec& cluster) {
 
 std::unique_ptr<Topology> make_topology(const ClusterSpec& cluster) {
   switch (cluster.fabric.kind) {
-    case FabricKind::none: case FabricKind::single_switch: return make_single_switch(cluster);
-    case FabricKind::fat_tree: case FabricKind::rail_optimized: return make_fat_tree(cluster);
-    case FabricKind::dragonfly: return make_dragonfly(cluster);
-    case FabricKind::torus: return make_torus(cluster);
+    case FabricKind::none:
+    case FabricKind::single_switch:
+      return make_single_switch(cluster);
+    case FabricKind::fat_tree:
+    case FabricKind::rail_optimized:
+      return make_fat_tree(cluster);
+    case FabricKind::dragonfly:
+      return make_dragonfly(cluster);
+    case FabricKind::torus:
+      return make_torus(cluster);
   }
   return make_single_switch(cluster);
 }

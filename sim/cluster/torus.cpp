@@ -5,9 +5,10 @@
 #include "sim/cluster/topologies.hpp"
 #include "sim/core/assert.hpp"
 
-/// A ring in every dimension, first dimension fastest in the node number. A node's port (its NICs together) is what it can
-/// inject into all 2 x dimensions links at once, so one link carries port / (2 x dimensions). Routes correct one dimension
-/// after the other, the shorter way round; at half way the direction is up.
+/// A ring in every dimension, first dimension fastest in the node number. A node's port (its NICs
+/// together) is what it can inject into all 2 x dimensions links at once, so one link carries port
+/// / (2 x dimensions). Routes correct one dimension after the other, the shorter way round; at half
+/// way the direction is up.
 namespace stepcast {
 namespace {
 class Torus final : public Topology {
@@ -20,7 +21,8 @@ class Torus final : public Topology {
     for (const int size : shape_) product *= size;
     STEPCAST_ASSERT(product == nodes, "read_cluster checked the shape against the number of nodes");
     for (int node = 0; node < nodes; ++node) {
-      const BytesPerSecond each = links_[tx_port(node)].capacity / (2.0 * static_cast<double>(shape_.size()));
+      const BytesPerSecond each =
+          links_[tx_port(node)].capacity / (2.0 * static_cast<double>(shape_.size()));
       for (std::size_t d = 0; d < shape_.size(); ++d) {
         links_.push_back({fmt::format("node{}.dim{}.up", node, d), each});
         links_.push_back({fmt::format("node{}.dim{}.down", node, d), each});
@@ -37,7 +39,9 @@ class Torus final : public Topology {
       int steps = signed_steps(a, b, stride, size);
       for (; steps != 0; steps += steps > 0 ? -1 : 1) {
         const bool up = steps > 0;
-        route.push_back(first_link_ + static_cast<LinkId>(2 * (static_cast<std::size_t>(at) * shape_.size() + d) + (up ? 0 : 1)));
+        route.push_back(first_link_ +
+                        static_cast<LinkId>(2 * (static_cast<std::size_t>(at) * shape_.size() + d) +
+                                            (up ? 0 : 1)));
         const int next = (position + (up ? 1 : size - 1)) % size;
         at += (next - position) * stride;
         position = next;
@@ -67,5 +71,7 @@ class Torus final : public Topology {
 };
 }  // namespace
 
-std::unique_ptr<Topology> make_torus(const ClusterSpec& cluster) { return std::make_unique<Torus>(cluster); }
+std::unique_ptr<Topology> make_torus(const ClusterSpec& cluster) {
+  return std::make_unique<Torus>(cluster);
+}
 }  // namespace stepcast

@@ -9,17 +9,20 @@
 
 namespace stepcast {
 namespace {
-/// Sizes that a one-node curve was not fitted on: median error under 5 %, one in ten beyond (tests/fidelity/collectives).
+/// Sizes that a one-node curve was not fitted on: median error under 5 %, one in ten beyond
+/// (tests/fidelity/collectives).
 constexpr double kCurveSigma = 0.06;
 /// Transports and links of other kinds than measured: between half and double the forecast at 90 %.
 constexpr double kUnmeasuredSigma = 0.4;
-/// NICs of one scale-up domain that rings and trees reach: all of an 8-GPU node's, 8 of an NVL72 rack's 72. GB200 racks with 400 Gb/s
-/// per GPU: 811 GB/s of bus bandwidth over two (a tree of two sends S), 406 over twenty (2 S), coreweave/nccl-tests@0120901a.
+/// NICs of one scale-up domain that rings and trees reach: all of an 8-GPU node's, 8 of an NVL72
+/// rack's 72. GB200 racks with 400 Gb/s per GPU: 811 GB/s of bus bandwidth over two (a tree of two
+/// sends S), 406 over twenty (2 S), coreweave/nccl-tests@0120901a.
 constexpr double kRailsOfChains = 8;
 constexpr std::int64_t kSmall_B = 1 << 20;  // where a fabric's two sigmas part
 
-FabricFit named(std::string transport, double base_us, double ring_us, double tree_us, double simple_us, double efficiency,
-                double half_B, double all_to_all, double pair, bool ll128, std::string source) {
+FabricFit named(std::string transport, double base_us, double ring_us, double tree_us,
+                double simple_us, double efficiency, double half_B, double all_to_all, double pair,
+                bool ll128, std::string source) {
   FabricFit fit;
   fit.transport = std::move(transport);
   fit.base_latency = Seconds(base_us * 1e-6);
@@ -34,37 +37,50 @@ FabricFit named(std::string transport, double base_us, double ring_us, double tr
   fit.source = std::move(source);
   return fit;
 }
-/// For a transport that the profile has no fit of: the latencies that NCCL's tuner assumes for any network, and 0.9 of line
-/// rate for RDMA, 0.8 for kernel TCP. The answer is flagged as extrapolated.
+/// For a transport that the profile has no fit of: the latencies that NCCL's tuner assumes for any
+/// network, and 0.9 of line rate for RDMA, 0.8 for kernel TCP. The answer is flagged as
+/// extrapolated.
 FabricFit assumed_fit(const std::string& transport) {
-  const std::string source = "NVIDIA/nccl@01afd20 src/graph/tuning.cc latencies; efficiency assumed";
-  if (transport == "tcp") return named(transport, 25, 20, 25, 60, 0.8, 1e6, 0.5, 0.5, false, source);
-  if (transport == "ici") return named(transport, 5, 1.0, 1.0, 1.0, 0.9, 0, 0.9, 0.9, true, "TPU links are driven by the chip: 1 us per hop assumed");
+  const std::string source =
+      "NVIDIA/nccl@01afd20 src/graph/tuning.cc latencies; efficiency assumed";
+  if (transport == "tcp")
+    return named(transport, 25, 20, 25, 60, 0.8, 1e6, 0.5, 0.5, false, source);
+  if (transport == "ici")
+    return named(transport, 5, 1.0, 1.0, 1.0, 0.9, 0, 0.9, 0.9, true,
+                 "TPU links are driven by the chip: 1 us per hop assumed");
   // GPUDirect-TCPX copies through host threads: latencies between RDMA and kernel TCP assumed.
-  if (transport == "tcpx") return named(transport, 30, 10, 20, 50, 0.85, 1e6, 0.7, 0.7, false, source);
-  // No collective run on Omni-Path is public; whole steps are: 0.14 of line rate for collectives, from a coarse grid over BLOOM's 49
-  // layouts, whose halves by hash agree on it (4.1 and 3.7 % mean error). ZeRO's reductions of 2022, one call per owner, are in it.
+  if (transport == "tcpx")
+    return named(transport, 30, 10, 20, 50, 0.85, 1e6, 0.7, 0.7, false, source);
+  // No collective run on Omni-Path is public; whole steps are: 0.14 of line rate for collectives,
+  // from a coarse grid over BLOOM's 49 layouts, whose halves by hash agree on it (4.1 and 3.7 %
+  // mean error). ZeRO's reductions of 2022, one call per owner, are in it.
   if (transport == "omnipath")
-    return named(transport, 10, 2.7, 5.0, 14, 0.14, 1e6, 0.14, 0.8, true, "fitted to steps, bigscience@9e64edec train/tr11-176B-ml/chronicles-prequel.md");
+    return named(transport, 10, 2.7, 5.0, 14, 0.14, 1e6, 0.14, 0.8, true,
+                 "fitted to steps, bigscience@9e64edec train/tr11-176B-ml/chronicles-prequel.md");
   return named(transport, 10, 2.7, 5.0, 14, 0.9, 1e6, 0.8, 0.8, true, source);
 }
-/// How many times less than its port a node of a torus gets: a ring edge uses one of its 2 x dimensions links; all-to-all
-/// uses all of them, but each byte crosses k/4 links of every dimension of size k on average.
+/// How many times less than its port a node of a torus gets: a ring edge uses one of its 2 x
+/// dimensions links; all-to-all uses all of them, but each byte crosses k/4 links of every
+/// dimension of size k on average.
 double torus_transit(const FabricSpec& fabric, CollectiveTerms::Pattern pattern) {
-  if (pattern != CollectiveTerms::Pattern::all_pairs) return 2.0 * static_cast<double>(std::max<std::size_t>(1, fabric.torus_shape.size()));
+  if (pattern != CollectiveTerms::Pattern::all_pairs)
+    return 2.0 * static_cast<double>(std::max<std::size_t>(1, fabric.torus_shape.size()));
   double hops = 0;
   for (const int size : fabric.torus_shape) hops += size / 4.0;
   return std::max(1.0, hops);
 }
 }  // namespace
 
-double bus_factor(Collective collective, int ranks) { return ranks <= 1 ? 1 : wire_share(collective, ranks); }
+double bus_factor(Collective collective, int ranks) {
+  return ranks <= 1 ? 1 : wire_share(collective, ranks);
+}
 
-CollectiveModel::CollectiveModel(const CollectiveProfile& profile, const NodeSpec& node, const FabricSpec& fabric,
-                                 Algorithm forced)
+CollectiveModel::CollectiveModel(const CollectiveProfile& profile, const NodeSpec& node,
+                                 const FabricSpec& fabric, Algorithm forced)
     : profile_(profile), node_(node), fabric_(fabric), forced_(forced) {}
 
-CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer, const GroupShape& shape) const {
+CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer,
+                                       const GroupShape& shape) const {
   CollectiveTerms none;
   none.pattern = CollectiveTerms::Pattern::none;
   if (shape.ranks <= 1 || buffer.value <= 0) return none;
@@ -75,9 +91,12 @@ CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer, cons
     const SingleNodeTime time =
         is_ring_forced ? ring_all_reduce_time(profile_, node_, buffer, shape.ranks)
                        : single_node_time(profile_, node_, collective, buffer, shape.ranks);
-    none.algorithm = collective == Collective::all_to_all || collective == Collective::send_recv ? Algorithm::direct
-                     : collective == Collective::all_reduce && node_.in_switch_reduction && shape.ranks > 4 && !is_ring_forced ? Algorithm::nvls
-                                                                                                           : Algorithm::ring;
+    none.algorithm = collective == Collective::all_to_all || collective == Collective::send_recv
+                         ? Algorithm::direct
+                     : collective == Collective::all_reduce && node_.in_switch_reduction &&
+                             shape.ranks > 4 && !is_ring_forced
+                         ? Algorithm::nvls
+                         : Algorithm::ring;
     none.startup = time.startup;
     none.intra = time.total - time.startup;
     none.relative_sigma = time.is_extrapolated ? kUnmeasuredSigma : kCurveSigma;
@@ -86,16 +105,22 @@ CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer, cons
     return none;
   }
 
-  const auto fitted = std::find_if(profile_.fabrics.begin(), profile_.fabrics.end(),
-                                   [&](const FabricFit& fit) { return fit.transport == fabric_.transport; });
+  const auto fitted =
+      std::find_if(profile_.fabrics.begin(), profile_.fabrics.end(),
+                   [&](const FabricFit& fit) { return fit.transport == fabric_.transport; });
   const bool is_fitted = fitted != profile_.fabrics.end();
   const BytesPerSecond port = node_.nic_bandwidth * static_cast<double>(node_.nics);
-  BytesPerSecond share = port * std::min(1.0, static_cast<double>(shape.ranks_per_node) / std::max(1, node_.gpus));
-  if (fabric_.kind == FabricKind::torus) share = std::min(share, port / torus_transit(fabric_, CollectiveTerms::Pattern::ring));
+  BytesPerSecond share =
+      port * std::min(1.0, static_cast<double>(shape.ranks_per_node) / std::max(1, node_.gpus));
+  if (fabric_.kind == FabricKind::torus)
+    share = std::min(share, port / torus_transit(fabric_, CollectiveTerms::Pattern::ring));
   // All-to-all and pairs use every NIC; what NCCL builds as rings and trees over a rack does not.
-  const bool is_chained = collective != Collective::all_to_all && collective != Collective::send_recv && fabric_.kind != FabricKind::torus;
-  const double idle_nics = is_chained ? std::max(1.0, share / (node_.nic_bandwidth * kRailsOfChains)) : 1.0;
-  const Setting setting{profile_, node_, fabric_, is_fitted ? *fitted : assumed_fit(fabric_.transport), share / idle_nics};
+  const bool is_chained = collective != Collective::all_to_all &&
+                          collective != Collective::send_recv && fabric_.kind != FabricKind::torus;
+  const double idle_nics =
+      is_chained ? std::max(1.0, share / (node_.nic_bandwidth * kRailsOfChains)) : 1.0;
+  const Setting setting{profile_, node_, fabric_,
+                        is_fitted ? *fitted : assumed_fit(fabric_.transport), share / idle_nics};
   const Request request{collective, static_cast<double>(buffer.value), shape};
 
   CollectiveTerms chosen;
@@ -107,7 +132,9 @@ CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer, cons
     chosen = best_of(setting, request).terms;
     chosen.edge_bytes *= idle_nics;
   }
-  chosen.relative_sigma = !is_fitted ? kUnmeasuredSigma : buffer.value < kSmall_B ? setting.fit.small_sigma : setting.fit.large_sigma;
+  chosen.relative_sigma = !is_fitted                ? kUnmeasuredSigma
+                          : buffer.value < kSmall_B ? setting.fit.small_sigma
+                                                    : setting.fit.large_sigma;
   chosen.is_extrapolated = !is_fitted;
   if (!is_fitted) chosen.nearest_measured = fmt::format("nothing on {}", fabric_.transport);
   return chosen;
@@ -115,7 +142,8 @@ CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer, cons
 
 Candidate CollectiveModel::best_of(const Setting& setting, const Request& request) const {
   std::vector<Candidate> all;
-  const auto append = [&](Algorithm algorithm, std::vector<Candidate> (*candidates)(const Setting&, const Request&)) {
+  const auto append = [&](Algorithm algorithm,
+                          std::vector<Candidate> (*candidates)(const Setting&, const Request&)) {
     const bool is_default = forced_ == Algorithm::automatic && algorithm != Algorithm::hierarchical;
     if (!is_default && forced_ != algorithm) return;
     for (Candidate& candidate : candidates(setting, request)) all.push_back(std::move(candidate));
@@ -127,18 +155,24 @@ Candidate CollectiveModel::best_of(const Setting& setting, const Request& reques
   append(Algorithm::hierarchical, hierarchical_candidates);
   // An algorithm that does not know this collective leaves it to the ring, as NCCL does.
   if (all.empty()) all = ring_candidates(setting, request);
-  return *std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.believed_s < b.believed_s; });
+  return *std::min_element(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.believed_s < b.believed_s;
+  });
 }
 
-Seconds CollectiveModel::uncontended_time(Collective collective, Bytes buffer, const GroupShape& shape,
+Seconds CollectiveModel::uncontended_time(Collective collective, Bytes buffer,
+                                          const GroupShape& shape,
                                           BytesPerSecond port_share) const {
   const CollectiveTerms cost = terms(collective, buffer, shape);
   if (cost.pattern == CollectiveTerms::Pattern::none) return cost.startup + cost.intra;
   BytesPerSecond rate = port_share;
   const BytesPerSecond port = node_.nic_bandwidth * static_cast<double>(node_.nics);
-  if (cost.pattern == CollectiveTerms::Pattern::pair)  // one GPU drives the NIC beside it, or its part of several
-    rate = std::min(rate, std::max(node_.nic_bandwidth, port / static_cast<double>(std::max(1, node_.gpus))));
-  if (fabric_.kind == FabricKind::torus) rate = std::min(rate, port / torus_transit(fabric_, cost.pattern));
+  if (cost.pattern ==
+      CollectiveTerms::Pattern::pair)  // one GPU drives the NIC beside it, or its part of several
+    rate = std::min(
+        rate, std::max(node_.nic_bandwidth, port / static_cast<double>(std::max(1, node_.gpus))));
+  if (fabric_.kind == FabricKind::torus)
+    rate = std::min(rate, port / torus_transit(fabric_, cost.pattern));
   return cost.startup + std::max(cost.intra, Seconds(cost.edge_bytes / rate.value));
 }
 }  // namespace stepcast

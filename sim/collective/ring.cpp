@@ -8,13 +8,16 @@
 ///
 ///   node 0: 0 - 1 - ... - r-1 --> node 1: r - ... --> ... --> back to 0
 ///
-/// Bytes : every edge carries 2(n-1)/n S for all_reduce, (n-1)/n S for all_gather and reduce_scatter, S for broadcast.
-/// Steps : 2(n-1), n-1, n; of them 2(N-1), N-1, N-1 cross nodes. The last chunk of a step waits for the slowest edge.
-/// Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009; the split into
+/// Bytes : every edge carries 2(n-1)/n S for all_reduce, (n-1)/n S for all_gather and
+/// reduce_scatter, S for broadcast. Steps : 2(n-1), n-1, n; of them 2(N-1), N-1, N-1 cross nodes.
+/// The last chunk of a step waits for the slowest edge. Source: Patarasuk and Yuan, "Bandwidth
+/// optimal all-reduce algorithms for clusters of workstations", 2009; the split into
 ///         steps inside and between nodes as NCCL's tuner counts it.
 namespace stepcast {
 namespace {
-struct Steps { double inside, between; };
+struct Steps {
+  double inside, between;
+};
 Steps steps_of(const Request& request) {
   const double n = request.shape.ranks, nodes = request.shape.nodes;
   const double rounds = request.collective == Collective::all_reduce ? 2 : 1;
@@ -36,15 +39,21 @@ std::vector<Candidate> ring_candidates(const Setting& setting, const Request& re
     CollectiveTerms& terms = candidate.terms;
     terms.algorithm = Algorithm::ring;
     terms.pattern = CollectiveTerms::Pattern::ring;
-    terms.startup = setting.fit.base_latency + Seconds(protocol.ring_intra_us * 1e-6) * steps.inside +
-                    (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * steps.between;
+    terms.startup =
+        setting.fit.base_latency + Seconds(protocol.ring_intra_us * 1e-6) * steps.inside +
+        (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * steps.between;
     terms.payload_edge_bytes = payload;
-    terms.edge_bytes = inflated(setting.fit, payload, carried(setting.fit, protocol, false, payload), is_simple);
+    terms.edge_bytes =
+        inflated(setting.fit, payload, carried(setting.fit, protocol, false, payload), is_simple);
     terms.intra = intra_ring_time(setting, request.shape.ranks_per_node, payload);
-    // NCCL raises Simple's latency by 1.9 for all-reduces of 64 KiB per 16 ranks and more ("plateau effect of ring").
-    const bool plateau = is_simple && request.collective == Collective::all_reduce && request.buffer >= request.shape.ranks / 16.0 * 65536;
-    candidate.believed_s = (protocol.ring_intra_us * steps.inside + protocol.ring_inter_us * steps.between) * 1e-6 * (plateau ? 1.9 : 1.0) +
-                           payload / (setting.share.value * protocol.ring_bandwidth);
+    // NCCL raises Simple's latency by 1.9 for all-reduces of 64 KiB per 16 ranks and more ("plateau
+    // effect of ring").
+    const bool plateau = is_simple && request.collective == Collective::all_reduce &&
+                         request.buffer >= request.shape.ranks / 16.0 * 65536;
+    candidate.believed_s =
+        (protocol.ring_intra_us * steps.inside + protocol.ring_inter_us * steps.between) * 1e-6 *
+            (plateau ? 1.9 : 1.0) +
+        payload / (setting.share.value * protocol.ring_bandwidth);
     all.push_back(candidate);
   }
   return all;
@@ -53,9 +62,12 @@ std::vector<Candidate> ring_candidates(const Setting& setting, const Request& re
 Seconds intra_ring_time(const Setting& setting, int ranks_per_node, double wire) {
   if (ranks_per_node <= 1) return Seconds(0);
   const double buffer = wire / wire_share(Collective::all_gather, ranks_per_node);
-  const SingleNodeTime time = single_node_time(setting.profile, setting.node, Collective::all_gather, Bytes(static_cast<std::int64_t>(buffer)), ranks_per_node);
-  // A ring that leaves the node keeps only part of an xGMI mesh's links busy at a time and runs better than a one-node ring:
-  // 350 against 319 GB/s (MI325X, 2 nodes against 1, ring forced, hisohara/ai-scripts@7b8b1ec2).
+  const SingleNodeTime time =
+      single_node_time(setting.profile, setting.node, Collective::all_gather,
+                       Bytes(static_cast<std::int64_t>(buffer)), ranks_per_node);
+  // A ring that leaves the node keeps only part of an xGMI mesh's links busy at a time and runs
+  // better than a one-node ring: 350 against 319 GB/s (MI325X, 2 nodes against 1, ring forced,
+  // hisohara/ai-scripts@7b8b1ec2).
   const double mesh_gain = setting.node.intra == IntraTopology::xgmi ? 319.0 / 350.0 : 1.0;
   return std::max(Seconds(0), time.total - time.startup) * mesh_gain;
 }

@@ -16,4 +16,5 @@ struct EnvironmentError : std::runtime_error {
 
 /// On in every build. `why` says why the condition holds, not what went wrong.
 #define STEPCAST_ASSERT(condition, why) \
-  ((condition) ? static_cast<void>(0) : ::stepcast::fail_assert(#condition, why, __FILE__, __LINE__))
+  ((condition) ? static_cast<void>(0)   \
+               : ::stepcast::fail_assert(#condition, why, __FILE__, __LINE__))

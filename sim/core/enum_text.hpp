@@ -15,7 +15,10 @@ template <class E>
 struct EnumText;
 
 template <class E>
-std::string_view text_of(E value) requires requires { EnumText<E>::table; } {
+std::string_view text_of(E value) requires requires {
+  EnumText<E>::table;
+}
+{
   for (const auto& [e, text] : EnumText<E>::table)
     if (e == value) return text;
   return "?";

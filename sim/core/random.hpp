@@ -4,8 +4,8 @@
 #include <numbers>
 
 namespace stepcast {
-/// splitmix64 finaliser: a stateless hash of a counter. The same (seed, key) always gives the same bits,
-/// on any platform and in any order of evaluation, so results do not depend on event order.
+/// splitmix64 finaliser: a stateless hash of a counter. The same (seed, key) always gives the same
+/// bits, on any platform and in any order of evaluation, so results do not depend on event order.
 /// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 constexpr std::uint64_t mixed_bits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
@@ -13,7 +13,9 @@ constexpr std::uint64_t mixed_bits(std::uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
-constexpr std::uint64_t mixed_bits(std::uint64_t a, std::uint64_t b) { return mixed_bits(mixed_bits(a) ^ (b * 0xd1342543de82ef95ULL)); }
+constexpr std::uint64_t mixed_bits(std::uint64_t a, std::uint64_t b) {
+  return mixed_bits(mixed_bits(a) ^ (b * 0xd1342543de82ef95ULL));
+}
 /// Uniform in (0, 1), never an end point.
 constexpr double uniform_from_bits(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 0.5) * 0x1.0p-53;

@@ -49,7 +49,10 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   std::size_t best_distance = 2 + name.size() / 3;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance < best_distance) { best_distance = distance; best = candidate; }
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
   }
   return best;
 }

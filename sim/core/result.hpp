@@ -19,11 +19,14 @@ struct Problem {
 /// `jobs/tiny.json /parallel/tp: 3 does not divide heads (32); try 1, 2, 4`
 std::string text_of(const Problem& problem);
 
-/// Every problem found in an input, in the order found. A person mends input and wants the whole list.
+/// Every problem found in an input, in the order found. A person mends input and wants the whole
+/// list.
 class Problems {
  public:
   void add(Problem problem) { list_.push_back(std::move(problem)); }
-  void add(const Problems& others) { list_.insert(list_.end(), others.list_.begin(), others.list_.end()); }
+  void add(const Problems& others) {
+    list_.insert(list_.end(), others.list_.begin(), others.list_.end());
+  }
   bool empty() const { return list_.empty(); }
   std::size_t size() const { return list_.size(); }
   const std::vector<Problem>& list() const { return list_; }
@@ -33,7 +36,8 @@ class Problems {
   std::vector<Problem> list_;
 };
 
-/// Thrown where a value cannot be returned (deep in a parser); main prints it and answers with exit 2.
+/// Thrown where a value cannot be returned (deep in a parser); main prints it and answers with
+/// exit 2.
 struct InputError : std::runtime_error {
   explicit InputError(Problems p) : std::runtime_error(p.text()), problems(std::move(p)) {}
   explicit InputError(Problem p) : std::runtime_error(text_of(p)) { problems.add(std::move(p)); }
@@ -44,8 +48,8 @@ struct InputError : std::runtime_error {
 template <class T>
 class Result {
  public:
-  Result(T value) : state_(std::move(value)) {}                 // NOLINT: implicit by design
-  Result(Problems problems) : state_(std::move(problems)) {     // NOLINT: implicit by design
+  Result(T value) : state_(std::move(value)) {}              // NOLINT: implicit by design
+  Result(Problems problems) : state_(std::move(problems)) {  // NOLINT: implicit by design
     STEPCAST_ASSERT(!std::get<Problems>(state_).empty(), "a failed Result names a problem");
   }
   explicit operator bool() const { return std::holds_alternative<T>(state_); }
@@ -64,7 +68,8 @@ class Result {
   std::variant<T, Problems> state_;
 };
 
-/// The known name nearest to `name` by edit distance, or "" when none is near (distance > 1 + length/3).
+/// The known name nearest to `name` by edit distance, or "" when none is near (distance > 1 +
+/// length/3).
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 /// "a, b, c" for messages.
 std::string joined(const std::vector<std::string>& parts, const char* separator = ", ");

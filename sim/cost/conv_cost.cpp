@@ -6,13 +6,16 @@
 
 namespace stepcast {
 namespace {
-/// Convolution utilisation over that of the plain GEMM of its implicit shape, where no convolution was measured: the
-/// gather of the input window and padded tiles cost about a third (DeepBench V100: 38.8 against 60-100 TFLOP/s fp16).
+/// Convolution utilisation over that of the plain GEMM of its implicit shape, where no convolution
+/// was measured: the gather of the input window and padded tiles cost about a third (DeepBench
+/// V100: 38.8 against 60-100 TFLOP/s fp16).
 constexpr double kConvOverGemm = 0.65;
-/// Backward passes over the forward where not measured themselves: DeepBench V100 fp16 medians 38.8, 27.9, 28.3 TFLOP/s.
+/// Backward passes over the forward where not measured themselves: DeepBench V100 fp16
+/// medians 38.8, 27.9, 28.3 TFLOP/s.
 constexpr double kBackwardDataOverForward = 1.39, kBackwardWeightOverForward = 1.37;
-/// A depthwise convolution does 2 f f flops per element and runs at the memory's pace, at about half of it
-/// (its window re-reads defeat full-width loads); nothing public measures it on these GPUs, so it is always flagged.
+/// A depthwise convolution does 2 f f flops per element and runs at the memory's pace, at about
+/// half of it (its window re-reads defeat full-width loads); nothing public measures it on these
+/// GPUs, so it is always flagged.
 constexpr double kDepthwiseEfficiency = 0.5;
 }  // namespace
 
@@ -32,7 +35,8 @@ OpCost conv_cost(const CostContext& context, const ConvShape& shape, Precision w
     return cost;
   }
   const auto features_of = [](const GemmShape& g) {
-    return Features{static_cast<double>(g.m) * static_cast<double>(g.batch), static_cast<double>(g.n), static_cast<double>(g.k)};
+    return Features{static_cast<double>(g.m) * static_cast<double>(g.batch),
+                    static_cast<double>(g.n), static_cast<double>(g.k)};
   };
   const std::string direction(text_of_direction(pass));
   double factor = 1;
@@ -54,7 +58,8 @@ OpCost conv_cost(const CostContext& context, const ConvShape& shape, Precision w
     return cost;
   }
   const Utilisation found = family.lookup->at(features);
-  cost.duration = roofline / found.value * factor * context.sustained_gemm(amounts.flops, precision);
+  cost.duration =
+      roofline / found.value * factor * context.sustained_gemm(amounts.flops, precision);
   cost.relative_sigma = sigma_from_mean_error(context.kernels.family(family.name)->hold_out_error);
   cost.is_extrapolated = !found.is_inside || family.is_borrowed || precision != wanted;
   if (cost.is_extrapolated) {

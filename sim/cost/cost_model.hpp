@@ -14,14 +14,17 @@ namespace stepcast {
 enum class HostMode { eager, fused, graph, none, blocking };
 template <>
 struct EnumText<HostMode> {
-  static constexpr std::array<std::pair<HostMode, std::string_view>, 5> table{{
-      {HostMode::eager, "eager"}, {HostMode::fused, "fused"}, {HostMode::graph, "graph"}, {HostMode::none, "none"},
-      {HostMode::blocking, "blocking"}}};
+  static constexpr std::array<std::pair<HostMode, std::string_view>, 5> table{
+      {{HostMode::eager, "eager"},
+       {HostMode::fused, "fused"},
+       {HostMode::graph, "graph"},
+       {HostMode::none, "none"},
+       {HostMode::blocking, "blocking"}}};
 };
 
 struct OpCost {
-  Seconds duration;  // on the GPU, in a training loop (sustained), launch gap included
-  Seconds host;      // of the issuing host thread
+  Seconds duration;           // on the GPU, in a training loop (sustained), launch gap included
+  Seconds host;               // of the issuing host thread
   double relative_sigma = 0;  // 1-sigma relative uncertainty
   bool is_extrapolated = false;
   std::string nearest_measured;  // filled when extrapolated
@@ -30,15 +33,16 @@ struct OpCost {
 struct CostOptions {
   HostMode host = HostMode::fused;
   std::string framework = "megatron";  // key into KernelProfile::host
-  double host_scale = 1;      // multiplies host issue time
+  double host_scale = 1;               // multiplies host issue time
   Fusion fusion = Fusion::fused;
   AttentionKernel attention_kernel = AttentionKernel::best;
-  bool is_burst = false;      // true: isolated micro-benchmark time, no sustained factor
+  bool is_burst = false;  // true: isolated micro-benchmark time, no sustained factor
 };
 
-/// Compute op -> seconds, for one GPU under one profile. Collectives are refused (see CollectiveModel).
-/// A measured shape returns exactly; others borrow utilisation from neighbours in log space; never below the roofline;
-/// outside the measured range the edge is held and the cost is flagged. Thread-compatible; memoises by shape.
+/// Compute op -> seconds, for one GPU under one profile. Collectives are refused (see
+/// CollectiveModel). A measured shape returns exactly; others borrow utilisation from neighbours in
+/// log space; never below the roofline; outside the measured range the edge is held and the cost is
+/// flagged. Thread-compatible; memoises by shape.
 class CostModel {
  public:
   CostModel(const Profile& profile, const GpuSpec& gpu, const CostOptions& options);

@@ -10,7 +10,8 @@ int launches_of(const CostOptions& options, const Op& op) {
 Seconds host_issue_time(const CostContext& context, const Op& op) {
   if (context.options.host == HostMode::none) return Seconds(0);
   const auto found = context.kernels.host.find(context.options.framework);
-  if (found == context.kernels.host.end()) return Seconds(0);  // the constructor refuses unknown names
+  if (found == context.kernels.host.end())
+    return Seconds(0);  // the constructor refuses unknown names
   const HostFit& fit = found->second;
   const double us = context.options.host == HostMode::eager   ? fit.eager_us
                     : context.options.host == HostMode::graph ? fit.graph_us

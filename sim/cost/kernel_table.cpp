@@ -4,9 +4,13 @@
 
 namespace stepcast {
 namespace {
-struct Dtype { std::string_view text; Precision precision; };
-constexpr Dtype kDtypes[] = {{"bfloat16", Precision::bf16}, {"float16", Precision::fp16}, {"float32", Precision::fp32},
-                             {"tf32", Precision::tf32},     {"fp8", Precision::fp8},      {"int8", Precision::int8}};
+struct Dtype {
+  std::string_view text;
+  Precision precision;
+};
+constexpr Dtype kDtypes[] = {{"bfloat16", Precision::bf16}, {"float16", Precision::fp16},
+                             {"float32", Precision::fp32},  {"tf32", Precision::tf32},
+                             {"fp8", Precision::fp8},       {"int8", Precision::int8}};
 
 /// Collects what is wrong with one row.
 struct RowReader {
@@ -34,8 +38,9 @@ struct RowReader {
     return Precision::bf16;
   }
   void complain(const std::string& column, const std::string& expected) {
-    problems.add({table.file(), fmt::format("line {}", table.line_of(row)),
-                  fmt::format("{} is \"{}\", expected {}", column, table.text(row, column), expected), ""});
+    problems.add(
+        {table.file(), fmt::format("line {}", table.line_of(row)),
+         fmt::format("{} is \"{}\", expected {}", column, table.text(row, column), expected), ""});
   }
 };
 
@@ -48,7 +53,8 @@ bool has_columns(const CsvTable& table, std::initializer_list<const char*> colum
 
 KernelTableKind kernel_table_kind(const CsvTable& table) {
   if (has_columns(table, {"dtype", "m", "n", "k", "time_us"})) return KernelTableKind::gemm;
-  if (has_columns(table, {"batch", "sequence_length", "heads", "kv_heads", "head_dim", "causal_forward_time_us"}))
+  if (has_columns(table, {"batch", "sequence_length", "heads", "kv_heads", "head_dim",
+                          "causal_forward_time_us"}))
     return KernelTableKind::attention_forward;
   if (has_columns(table, {"batch", "sequence_length", "heads", "head_dim", "dtype", "time_us"}))
     return KernelTableKind::attention_full_mask;
@@ -62,7 +68,8 @@ Result<KernelRow> kernel_row(const CsvTable& table, KernelTableKind kind, std::s
     const GemmShape shape{reader.count("m"), reader.count("n"), reader.count("k"), 1, false};
     result.op.shape = shape;
     result.op.precision = reader.dtype("dtype");
-    result.op.flops = Flops(2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k));
+    result.op.flops = Flops(2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                            static_cast<double>(shape.k));
     result.measured = reader.time_us("time_us");
     result.id = fmt::format("{} m{} n{} k{}", table.text(row, "dtype"), shape.m, shape.n, shape.k);
   } else {
@@ -78,7 +85,8 @@ Result<KernelRow> kernel_row(const CsvTable& table, KernelTableKind kind, std::s
     result.op.shape = shape;
     result.op.precision = is_causal ? Precision::bf16 : reader.dtype("dtype");
     result.measured = reader.time_us(is_causal ? "causal_forward_time_us" : "time_us");
-    result.id = fmt::format("b{} s{} h{} kv{} d{}", shape.batch, shape.query_length, shape.heads, shape.kv_heads, shape.head_dim_qk);
+    result.id = fmt::format("b{} s{} h{} kv{} d{}", shape.batch, shape.query_length, shape.heads,
+                            shape.kv_heads, shape.head_dim_qk);
   }
   if (!reader.problems.empty()) return reader.problems;
   return result;

@@ -12,12 +12,18 @@ Bytes rounded_bytes(double x) { return Bytes(static_cast<std::int64_t>(x + 0.5))
 std::vector<Precision> substitutes(Precision wanted) {
   using enum Precision;
   switch (wanted) {
-    case fp32: return {fp32};
-    case tf32: return {tf32, fp32};
-    case fp16: return {fp16, bf16, tf32, fp32};
-    case bf16: return {bf16, fp16, tf32, fp32};
-    case fp8: return {fp8, bf16, fp16, tf32, fp32};
-    case int8: return {int8, fp8, bf16, fp16, tf32, fp32};
+    case fp32:
+      return {fp32};
+    case tf32:
+      return {tf32, fp32};
+    case fp16:
+      return {fp16, bf16, tf32, fp32};
+    case bf16:
+      return {bf16, fp16, tf32, fp32};
+    case fp8:
+      return {fp8, bf16, fp16, tf32, fp32};
+    case int8:
+      return {int8, fp8, bf16, fp16, tf32, fp32};
   }
   return {fp32};
 }
@@ -27,7 +33,8 @@ KernelAmounts gemm_amounts(const GemmShape& s, Precision precision) {
   const double m = real(s.m), n = real(s.n), k = real(s.k), batch = real(s.batch);
   const double in = real(bytes_per_element(precision));
   const double out = std::max(in, 2.0);  // 8-bit inputs accumulate into a 16-bit result
-  return {Flops(2 * m * n * k * batch), rounded_bytes(batch * (in * (m * k + k * n) + out * m * n))};
+  return {Flops(2 * m * n * k * batch),
+          rounded_bytes(batch * (in * (m * k + k * n) + out * m * n))};
 }
 
 double attention_pairs(const AttentionShape& s) {
@@ -45,21 +52,26 @@ KernelAmounts attention_amounts(const AttentionShape& s, Precision precision) {
   const double kv_side = batch * kv * real(s.key_length) * dims;      // k and v read
   const double element = real(bytes_per_element(precision));
   if (!s.is_backward) return {Flops(forward_flops), rounded_bytes(element * (q_side + kv_side))};
-  // Reads q, k, v, result and its gradient, writes three gradients: twice the forward's set and the result once more.
+  // Reads q, k, v, result and its gradient, writes three gradients: twice the forward's set and the
+  // result once more.
   const double result = batch * heads * real(s.query_length) * real(s.head_dim_v);
   return {Flops(2.5 * forward_flops), rounded_bytes(element * (2 * (q_side + kv_side) + result))};
 }
 
 GemmShape implicit_gemm(const ConvShape& s, Pass pass) {
-  const std::int64_t stride = std::max<std::int64_t>(1, s.stride), groups = std::max<std::int64_t>(1, s.groups);
+  const std::int64_t stride = std::max<std::int64_t>(1, s.stride),
+                     groups = std::max<std::int64_t>(1, s.groups);
   const std::int64_t out_h = (s.h + stride - 1) / stride, out_w = (s.w + stride - 1) / stride;
   const std::int64_t positions = s.n * out_h * out_w;
   const std::int64_t window = s.c_in / groups * s.kernel * s.kernel, filters = s.c_out / groups;
   GemmShape gemm;
   gemm.batch = groups;
-  if (pass == Pass::backward_data) gemm.m = positions, gemm.n = window, gemm.k = filters;
-  else if (pass == Pass::backward_weight) gemm.m = filters, gemm.n = window, gemm.k = positions;
-  else gemm.m = positions, gemm.n = filters, gemm.k = window;
+  if (pass == Pass::backward_data)
+    gemm.m = positions, gemm.n = window, gemm.k = filters;
+  else if (pass == Pass::backward_weight)
+    gemm.m = filters, gemm.n = window, gemm.k = positions;
+  else
+    gemm.m = positions, gemm.n = filters, gemm.k = window;
   return gemm;
 }
 

@@ -3,8 +3,9 @@
 
 namespace stepcast {
 namespace {
-/// Share of the memory bandwidth a streaming kernel reaches where none was measured on this GPU: copies and casts reach
-/// 0.83-0.93 on A100, H100, H200, B200 (cast tables, STREAM), framework kernels less.
+/// Share of the memory bandwidth a streaming kernel reaches where none was measured on this GPU:
+/// copies and casts reach 0.83-0.93 on A100, H100, H200, B200 (cast tables, STREAM), framework
+/// kernels less.
 constexpr double kUnmeasuredEfficiency = 0.75;
 /// A fit of a few parameters to one kind of kernel: its spread over sizes and kernels of the kind.
 constexpr double kStreamSigma = 0.15;
@@ -13,7 +14,9 @@ constexpr double kStreamSigma = 0.15;
 const BandwidthFit* fit_for(const CostContext& context, StreamKind kind) {
   const std::string name(text_of_kind(kind));
   if (context.options.fusion != Fusion::fused)
-    if (const auto* fit = context.kernels.bandwidth_of(name + "/" + std::string(text_of(context.options.fusion)))) return fit;
+    if (const auto* fit =
+            context.kernels.bandwidth_of(name + "/" + std::string(text_of(context.options.fusion))))
+      return fit;
   if (const auto* fit = context.kernels.bandwidth_of(name)) return fit;
   return context.kernels.bandwidth_of("elementwise");
 }
@@ -41,8 +44,10 @@ OpCost stream_cost(const CostContext& context, const StreamShape& shape, Pass pa
     cost.nearest_measured = "none: datasheet bandwidth";
     return cost;
   }
-  const double dram = fit->dram_GBps * 1e9 * context.bandwidth_scale, l2 = fit->l2_GBps * 1e9 * context.bandwidth_scale;
-  double streaming_s = (bytes + fit->half_rate_bytes) / dram;  // = bytes / (dram * bytes / (bytes + half))
+  const double dram = fit->dram_GBps * 1e9 * context.bandwidth_scale,
+               l2 = fit->l2_GBps * 1e9 * context.bandwidth_scale;
+  double streaming_s =
+      (bytes + fit->half_rate_bytes) / dram;  // = bytes / (dram * bytes / (bytes + half))
   if (bytes <= fit->l2_bytes && l2 > 0) streaming_s = bytes / l2;
   if (bytes <= 0) streaming_s = 0;
   const bool is_backward = pass == Pass::backward_data || pass == Pass::backward_weight;

@@ -8,8 +8,9 @@
 
 namespace stepcast {
 namespace {
-/// Six neighbours and a soft core of a tenth of an octave: best mean error on held-out GEMM and attention shapes of six
-/// GPUs among 1..12 neighbours (notes of the fit, scenarios/profiles/README.md).
+/// Six neighbours and a soft core of a tenth of an octave: best mean error on held-out GEMM and
+/// attention shapes of six GPUs among 1..12 neighbours (notes of the fit,
+/// scenarios/profiles/README.md).
 constexpr std::size_t kNeighbours = 6;
 constexpr double kSoftCore = 0.1;
 /// Rounding of the stored edge to four digits must not flag a shape that was measured.
@@ -18,14 +19,16 @@ constexpr double kEdgeTolerance = 1.002;
 
 UtilisationLookup::UtilisationLookup(const KernelFamily& family) : family_(&family) {
   const std::size_t features = family.feature_names.size();
-  for (std::size_t f = 0; f < family.feature_weights.size(); ++f) weight_[f] = family.feature_weights[f];
+  for (std::size_t f = 0; f < family.feature_weights.size(); ++f)
+    weight_[f] = family.feature_weights[f];
   low_.fill(std::numeric_limits<double>::max());
   if (family.grid) {
     for (std::size_t f = 0; f < features; ++f) {
       low_[f] = family.grid->axes[f].front();
       high_[f] = family.grid->axes[f].back();
     }
-    for (const float u : family.grid->utilisation) log_grid_.push_back(std::log(static_cast<double>(u)));
+    for (const float u : family.grid->utilisation)
+      log_grid_.push_back(std::log(static_cast<double>(u)));
     return;
   }
   for (const UtilisationPoint& point : family.points) {
@@ -73,7 +76,8 @@ Utilisation UtilisationLookup::on_grid(const Features& shape) const {
     const auto& axis = axes[f];
     const auto above = std::upper_bound(axis.begin() + 1, axis.end() - 1, shape[f]);
     node[f] = static_cast<std::size_t>(above - axis.begin()) - 1;
-    fraction[f] = std::clamp(std::log(shape[f] / axis[node[f]]) / std::log(axis[node[f] + 1] / axis[node[f]]), 0.0, 1.0);
+    fraction[f] = std::clamp(
+        std::log(shape[f] / axis[node[f]]) / std::log(axis[node[f] + 1] / axis[node[f]]), 0.0, 1.0);
   }
   double log_utilisation = 0;
   for (std::size_t corner = 0; corner < (std::size_t{1} << features); ++corner) {
@@ -94,21 +98,29 @@ Utilisation UtilisationLookup::among_points(const Features& shape) const {
   std::array<double, 4> query{};
   for (std::size_t f = 0; f < features; ++f) query[f] = weight_[f] * std::log2(shape[f]);
 
-  struct Near { double distance; const Node* node; };
+  struct Near {
+    double distance;
+    const Node* node;
+  };
   std::array<Near, kNeighbours> best;
   std::size_t found = 0;
-  const auto farthest = [&] { return found < kNeighbours ? std::numeric_limits<double>::infinity() : best[found - 1].distance; };
+  const auto farthest = [&] {
+    return found < kNeighbours ? std::numeric_limits<double>::infinity() : best[found - 1].distance;
+  };
   const auto consider = [&](const Node& node) {
     double squared = 0;
-    for (std::size_t f = 0; f < features; ++f) squared += (node.at[f] - query[f]) * (node.at[f] - query[f]);
+    for (std::size_t f = 0; f < features; ++f)
+      squared += (node.at[f] - query[f]) * (node.at[f] - query[f]);
     const double distance = std::sqrt(squared);
     if (distance >= farthest()) return;
     std::size_t slot = found < kNeighbours ? found++ : kNeighbours - 1;
     for (; slot > 0 && best[slot - 1].distance > distance; --slot) best[slot] = best[slot - 1];
     best[slot] = {distance, &node};
   };
-  // Outwards from the query along the first feature; a side is finished once that feature alone is too far.
-  auto up = std::lower_bound(nodes_.begin(), nodes_.end(), query[0], [](const Node& n, double x) { return n.at[0] < x; });
+  // Outwards from the query along the first feature; a side is finished once that feature alone is
+  // too far.
+  auto up = std::lower_bound(nodes_.begin(), nodes_.end(), query[0],
+                             [](const Node& n, double x) { return n.at[0] < x; });
   auto down = up;
   while (true) {
     const bool has_up = up != nodes_.end() && up->at[0] - query[0] < farthest();
@@ -124,10 +136,12 @@ Utilisation UtilisationLookup::among_points(const Features& shape) const {
     weights += weight;
   }
   Utilisation result{std::exp(sum / weights), true, ""};
-  // A hole inside the bounding box is no better than its outside: two octaves from everything is not an interpolation.
+  // A hole inside the bounding box is no better than its outside: two octaves from everything is
+  // not an interpolation.
   constexpr double kHole = 2.0;
   Features nearest{};
-  for (std::size_t f = 0; f < features; ++f) nearest[f] = std::exp2(best[0].node->at[f] / weight_[f]);
+  for (std::size_t f = 0; f < features; ++f)
+    nearest[f] = std::exp2(best[0].node->at[f] / weight_[f]);
   if (best[0].distance > kHole) {
     result.is_inside = false;
     result.nearest_measured = named(nearest);

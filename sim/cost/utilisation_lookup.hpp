@@ -18,7 +18,8 @@ struct Utilisation {
 
 /// Utilisation of an unseen shape from the measured ones of its family.
 /// Grid  : multilinear between the 2^d nodes around the shape; log utilisation against log shape.
-/// Points: the six nearest in log2 space, weight 1 / (distance + 0.1)^2, again on log utilisation. Latency is never
+/// Points: the six nearest in log2 space, weight 1 / (distance + 0.1)^2, again on log utilisation.
+/// Latency is never
 ///         borrowed: two shapes one octave apart differ twofold in time but little in utilisation.
 /// Outside the measured range the edge is held and the result says so.
 class UtilisationLookup {
@@ -32,9 +33,12 @@ class UtilisationLookup {
   std::string named(const Features& shape) const;
 
   const KernelFamily* family_;
-  struct Node { std::array<double, 4> at{}; double log_utilisation = 0; };  // weighted log2 coordinates
-  std::vector<Node> nodes_;                                                 // rising in at[0]
+  struct Node {
+    std::array<double, 4> at{};
+    double log_utilisation = 0;
+  };                         // weighted log2 coordinates
+  std::vector<Node> nodes_;  // rising in at[0]
   std::vector<double> log_grid_;
-  std::array<double, 4> low_{}, high_{}, weight_{1, 1, 1, 1};               // measured range, natural units
+  std::array<double, 4> low_{}, high_{}, weight_{1, 1, 1, 1};  // measured range, natural units
 };
 }  // namespace stepcast

@@ -8,21 +8,28 @@
 #include "sim/engine/network.hpp"
 
 namespace stepcast {
-struct LinkLoad { std::string name; double bytes = 0, capacity = 0, utilisation = 0; };  // bytes/s; over the step
+struct LinkLoad {
+  std::string name;
+  double bytes = 0, capacity = 0, utilisation = 0;
+};  // bytes/s; over the step
 struct StepOutcome {
   double step_s = 0;
-  std::uint32_t critical_worker = 0;      // last to finish; ties: most compute
-  Breakdown breakdown{};                  // of the critical worker; sums to step_s
-  std::vector<double> finish_s;           // per worker
-  std::vector<Breakdown> per_worker;      // each sums to step_s (idle tail: straggler_wait)
-  std::vector<LinkLoad> busiest;          // at most 10, by utilisation
-  std::array<double, kGroupKinds> payload_bytes{};  // sent over node edges, by group, without efficiency inflation
+  std::uint32_t critical_worker = 0;  // last to finish; ties: most compute
+  Breakdown breakdown{};              // of the critical worker; sums to step_s
+  std::vector<double> finish_s;       // per worker
+  std::vector<Breakdown> per_worker;  // each sums to step_s (idle tail: straggler_wait)
+  std::vector<LinkLoad> busiest;      // at most 10, by utilisation
+  std::array<double, kGroupKinds>
+      payload_bytes{};  // sent over node edges, by group, without efficiency inflation
   std::uint64_t events = 0;
-  std::optional<Timeline> timeline;       // when asked for
+  std::optional<Timeline> timeline;  // when asked for
 };
-struct ExecuteOptions { bool record_timeline = false; int detail_workers = 1; /* workers whose segments show their pieces */ };
+struct ExecuteOptions {
+  bool record_timeline = false;
+  int detail_workers = 1; /* workers whose segments show their pieces */
+};
 
-/// Runs a job on a network until every worker is done. Throws InternalError naming two waiting workers and their ops when
-/// nothing can move (a deadlock).
+/// Runs a job on a network until every worker is done. Throws InternalError naming two waiting
+/// workers and their ops when nothing can move (a deadlock).
 StepOutcome execute_step(const Job& job, Network& network, const ExecuteOptions& options = {});
 }  // namespace stepcast

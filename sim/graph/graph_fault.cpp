@@ -15,7 +15,8 @@ struct MessageKey {
   auto operator<=>(const MessageKey&) const = default;
 };
 MessageKey key_of(int stage, const GraphOp& op) {
-  return op.kind == GraphOp::Kind::send ? MessageKey{stage, op.peer_stage, op.tag} : MessageKey{op.peer_stage, stage, op.tag};
+  return op.kind == GraphOp::Kind::send ? MessageKey{stage, op.peer_stage, op.tag}
+                                        : MessageKey{op.peer_stage, stage, op.tag};
 }
 std::string place(int stage, std::size_t op, const StageGraph& graph) {
   return fmt::format("stage {} op {} ({})", stage, op, graph.ops[op].name);
@@ -25,11 +26,15 @@ std::string fault_of_op(const StepGraph& graph, int stage, std::size_t index) {
   const StageGraph& program = graph.stages[static_cast<std::size_t>(stage)];
   const GraphOp& op = program.ops[index];
   if (op.kind == GraphOp::Kind::work && op.hold_s > 0 && op.work < 0) return "";
-  if (op.kind == GraphOp::Kind::work && (op.work < 0 || static_cast<std::size_t>(op.work) >= program.works.size()))
+  if (op.kind == GraphOp::Kind::work &&
+      (op.work < 0 || static_cast<std::size_t>(op.work) >= program.works.size()))
     return place(stage, index, program) + " names a work list that does not exist";
-  if (op.kind != GraphOp::Kind::work && op.buffer.value <= 0) return place(stage, index, program) + " moves no bytes";
+  if (op.kind != GraphOp::Kind::work && op.buffer.value <= 0)
+    return place(stage, index, program) + " moves no bytes";
   const bool is_message = op.kind == GraphOp::Kind::send || op.kind == GraphOp::Kind::recv;
-  if (is_message && (op.peer_stage < 0 || static_cast<std::size_t>(op.peer_stage) >= graph.stages.size() || op.peer_stage == stage))
+  if (is_message &&
+      (op.peer_stage < 0 || static_cast<std::size_t>(op.peer_stage) >= graph.stages.size() ||
+       op.peer_stage == stage))
     return place(stage, index, program) + fmt::format(" has no peer stage {}", op.peer_stage);
   for (int dependency : op.after)
     if (dependency < 0 || static_cast<std::size_t>(dependency) >= program.ops.size())
@@ -45,17 +50,23 @@ std::string fault_of_messages(const StepGraph& graph) {
       if (op.kind != GraphOp::Kind::send && op.kind != GraphOp::Kind::recv) continue;
       auto& side = op.kind == GraphOp::Kind::send ? sent : received;
       if (!side.emplace(key_of(static_cast<int>(s), op), op.buffer).second)
-        return place(static_cast<int>(s), i, graph.stages[s]) + fmt::format(" repeats tag {}", op.tag);
+        return place(static_cast<int>(s), i, graph.stages[s]) +
+               fmt::format(" repeats tag {}", op.tag);
     }
   for (const auto& [key, bytes] : sent) {
     const auto met = received.find(key);
-    if (met == received.end()) return fmt::format("message {} from stage {} to {} is sent and never received", key.tag, key.from, key.to);
+    if (met == received.end())
+      return fmt::format("message {} from stage {} to {} is sent and never received", key.tag,
+                         key.from, key.to);
     if (met->second != bytes)
-      return fmt::format("message {} from stage {} to {} is {} bytes at its source and {} at its destination", key.tag,
-                         key.from, key.to, bytes.value, met->second.value);
+      return fmt::format(
+          "message {} from stage {} to {} is {} bytes at its source and {} at its destination",
+          key.tag, key.from, key.to, bytes.value, met->second.value);
   }
   for (const auto& [key, bytes] : received)
-    if (!sent.contains(key)) return fmt::format("message {} from stage {} to {} is received and never sent", key.tag, key.from, key.to);
+    if (!sent.contains(key))
+      return fmt::format("message {} from stage {} to {} is received and never sent", key.tag,
+                         key.from, key.to);
   return {};
 }
 
@@ -83,7 +94,9 @@ class Rehearsal {
     for (std::size_t s = 0; s < states_.size(); ++s)
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(kLanes); ++lane)
         if (states_[s].at[lane] < states_[s].lanes[lane].size())
-          return place(static_cast<int>(s), states_[s].lanes[lane][states_[s].at[lane]], graph_.stages[s]) + " can never start";
+          return place(static_cast<int>(s), states_[s].lanes[lane][states_[s].at[lane]],
+                       graph_.stages[s]) +
+                 " can never start";
     return {};
   }
 
@@ -92,10 +105,13 @@ class Rehearsal {
     std::array<std::vector<std::size_t>, kLanes> lanes;
     std::array<std::size_t, kLanes> at{};
     std::vector<bool> done;
-    std::map<GroupKind, std::pair<int, int>> joined;  // collectives of the group that this stage reached, and has in all
+    std::map<GroupKind, std::pair<int, int>>
+        joined;  // collectives of the group that this stage reached, and has in all
     std::set<std::size_t> arrived;
   };
-  static bool spans_stages(GroupKind kind) { return kind == GroupKind::world || kind == GroupKind::embedding || kind == GroupKind::pp; }
+  static bool spans_stages(GroupKind kind) {
+    return kind == GroupKind::world || kind == GroupKind::embedding || kind == GroupKind::pp;
+  }
 
   bool advance(std::size_t s, std::size_t lane) {
     State& state = states_[s];
@@ -104,13 +120,16 @@ class Rehearsal {
     const GraphOp& op = graph_.stages[s].ops[index];
     for (int dependency : op.after)
       if (!state.done[static_cast<std::size_t>(dependency)]) return false;
-    if (op.kind == GraphOp::Kind::recv && !sent_.contains(key_of(static_cast<int>(s), op))) return false;
+    if (op.kind == GraphOp::Kind::recv && !sent_.contains(key_of(static_cast<int>(s), op)))
+      return false;
     if (op.kind == GraphOp::Kind::collective && spans_stages(op.group)) {
       if (state.arrived.insert(index).second) ++state.joined[op.group].first;
       // The n-th collective of a group runs when every stage that takes part has reached its n-th.
       for (const State& other : states_) {
         const auto joined = other.joined.find(op.group);
-        if (joined != other.joined.end() && joined->second.second > 0 && joined->second.first < state.joined[op.group].first) return false;
+        if (joined != other.joined.end() && joined->second.second > 0 &&
+            joined->second.first < state.joined[op.group].first)
+          return false;
       }
     }
     if (op.kind == GraphOp::Kind::send) sent_.insert(key_of(static_cast<int>(s), op));
@@ -128,7 +147,8 @@ class Rehearsal {
 std::string graph_fault(const StepGraph& graph) {
   for (std::size_t s = 0; s < graph.stages.size(); ++s)
     for (std::size_t i = 0; i < graph.stages[s].ops.size(); ++i)
-      if (std::string fault = fault_of_op(graph, static_cast<int>(s), i); !fault.empty()) return fault;
+      if (std::string fault = fault_of_op(graph, static_cast<int>(s), i); !fault.empty())
+        return fault;
   if (std::string fault = fault_of_messages(graph); !fault.empty()) return fault;
   return Rehearsal(graph).fault();
 }

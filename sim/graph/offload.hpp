@@ -3,18 +3,25 @@
 #include "sim/graph/program_writer.hpp"
 #include "sim/graph/stage_context.hpp"
 
-/// Optimizer state (and parameters) in host memory: gradients go down as they are reduced, the CPU updates its shard, the
-/// parameters come up. Source: Ren et al., "ZeRO-Offload", USENIX ATC 2021; Rajbhandari et al., "ZeRO-Infinity", SC 2021.
+/// Optimizer state (and parameters) in host memory: gradients go down as they are reduced, the CPU
+/// updates its shard, the parameters come up. Source: Ren et al., "ZeRO-Offload", USENIX ATC 2021;
+/// Rajbhandari et al., "ZeRO-Infinity", SC 2021.
 namespace stepcast {
-/// Parameters that the CPUs of one node update per second with vectorised Adam: 30 bytes each (fp32 state, gradient, parameter
-/// read and written, fp16 copy) at about 120 GB/s of host memory. ZeRO-Offload's table 4 (1 to 10 billion parameters on a
-/// DGX-2 host, quoted from memory) gives 3.9 to 4.5e9/s.
+/// Parameters that the CPUs of one node update per second with vectorised Adam: 30 bytes each (fp32
+/// state, gradient, parameter read and written, fp16 copy) at about 120 GB/s of host memory.
+/// ZeRO-Offload's table 4 (1 to 10 billion parameters on a DGX-2 host, quoted from memory)
+/// gives 3.9 to 4.5e9/s.
 inline constexpr double kCpuUpdate_parameters_per_s = 4e9;
 
-/// Copies this rank's share of a reduced bucket to the host, beside the backward. Nothing without offload.
-void copy_gradients_to_host(const StageContext& context, ProgramWriter& writer, const GradientBucket& bucket);
-/// CPU update of `parameters` of this rank, pipelined with the copy of the new parameters to the GPU.
+/// Copies this rank's share of a reduced bucket to the host, beside the backward. Nothing without
+/// offload.
+void copy_gradients_to_host(const StageContext& context, ProgramWriter& writer,
+                            const GradientBucket& bucket);
+/// CPU update of `parameters` of this rank, pipelined with the copy of the new parameters to the
+/// GPU.
 std::vector<Op> update_on_host(const StageContext& context, std::int64_t parameters);
-/// Copy of this rank's shard of `parameters` from the host before they are gathered; -1 when parameters stay on the GPU.
-int fetch_parameters(const StageContext& context, ProgramWriter& writer, std::int64_t parameters, const std::vector<int>& after);
+/// Copy of this rank's shard of `parameters` from the host before they are gathered; -1 when
+/// parameters stay on the GPU.
+int fetch_parameters(const StageContext& context, ProgramWriter& writer, std::int64_t parameters,
+                     const std::vector<int>& after);
 }  // namespace stepcast

@@ -4,17 +4,25 @@
 
 namespace stepcast {
 
-/// `edge` e joins positions e and e + 1. Both ends derive the same tag from (micro-batch, edge, direction).
+/// `edge` e joins positions e and e + 1. Both ends derive the same tag from (micro-batch, edge,
+/// direction).
 void PipelineMessages::message(GraphOp::Kind kind, int edge, bool is_backward, const Work& work,
                                std::vector<int> after) {
   const int pp = context_.layout().pp;
   const bool is_send = kind == GraphOp::Kind::send;
-  const int peer_position = is_send == is_backward ? edge : edge + 1;  // forward sends go to edge + 1
+  const int peer_position =
+      is_send == is_backward ? edge : edge + 1;  // forward sends go to edge + 1
   const int tag = (work.micro_batch * (last_position() + 1) + edge) * 2 + (is_backward ? 1 : 0);
-  GraphOp op{.kind = kind, .lane = is_send ? Lane::send : Lane::recv, .category = Category::exposed_pp,
-             .name = std::string(is_send ? op::send : op::recv), .group = GroupKind::pp,
-             .buffer = context_.boundary_bytes(edge), .peer_stage = peer_position % pp,
-             .tag = static_cast<std::uint32_t>(tag), .after = std::move(after), .micro_batch = work.micro_batch,
+  GraphOp op{.kind = kind,
+             .lane = is_send ? Lane::send : Lane::recv,
+             .category = Category::exposed_pp,
+             .name = std::string(is_send ? op::send : op::recv),
+             .group = GroupKind::pp,
+             .buffer = context_.boundary_bytes(edge),
+             .peer_stage = peer_position % pp,
+             .tag = static_cast<std::uint32_t>(tag),
+             .after = std::move(after),
+             .micro_batch = work.micro_batch,
              .chunk = work.chunk};
   op.collective = Collective::send_recv;
   writer_.append(std::move(op));
@@ -24,7 +32,8 @@ std::vector<int> PipelineMessages::receive_for(const Work& work) {
   if (context_.layout().pp == 1 || work.kind == Work::Kind::backward_weight) return {};
   const int position = position_of(work);
   if (work.is_forward() ? position == 0 : position == last_position()) return {};
-  message(GraphOp::Kind::recv, work.is_forward() ? position - 1 : position, !work.is_forward(), work, {});
+  message(GraphOp::Kind::recv, work.is_forward() ? position - 1 : position, !work.is_forward(),
+          work, {});
   return {writer_.last_on(Lane::recv)};
 }
 
@@ -32,7 +41,8 @@ void PipelineMessages::send_from(const Work& work, int done) {
   if (context_.layout().pp == 1 || work.kind == Work::Kind::backward_weight) return;
   const int position = position_of(work);
   if (work.is_forward() ? position == last_position() : position == 0) return;
-  message(GraphOp::Kind::send, work.is_forward() ? position : position - 1, !work.is_forward(), work, {done});
+  message(GraphOp::Kind::send, work.is_forward() ? position : position - 1, !work.is_forward(),
+          work, {done});
   if (!context_.scenario().strategy.overlap_p2p) writer_.hold_compute(writer_.last_on(Lane::send));
 }
 }  // namespace stepcast

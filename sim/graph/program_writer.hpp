@@ -14,21 +14,33 @@ class ProgramWriter {
     graph_.works.push_back({std::string(name), std::move(ops)});
     return static_cast<int>(graph_.works.size()) - 1;
   }
-  /// A run of ops on the compute lane. It also waits for what `hold_compute` was given since the last work.
+  /// A run of ops on the compute lane. It also waits for what `hold_compute` was given since the
+  /// last work.
   int work(int list, std::vector<int> after, int micro_batch = -1, int chunk = 0,
            Category category = Category::compute) {
     after.insert(after.end(), held_.begin(), held_.end());
     held_.clear();
-    return append({.kind = GraphOp::Kind::work, .lane = Lane::compute, .category = category,
-                   .name = graph_.works[static_cast<std::size_t>(list)].name, .work = list, .after = std::move(after),
-                   .micro_batch = micro_batch, .chunk = chunk});
+    return append({.kind = GraphOp::Kind::work,
+                   .lane = Lane::compute,
+                   .category = category,
+                   .name = graph_.works[static_cast<std::size_t>(list)].name,
+                   .work = list,
+                   .after = std::move(after),
+                   .micro_batch = micro_batch,
+                   .chunk = chunk});
   }
   /// The next work on the compute lane also waits for `op`.
   void hold_compute(int op) { held_.push_back(op); }
-  int collective(std::string_view name, Lane lane, Category category, Collective collective, GroupKind group,
-                 Bytes buffer, std::vector<int> after) {
-    return append({.kind = GraphOp::Kind::collective, .lane = lane, .category = category, .name = std::string(name),
-                   .collective = collective, .group = group, .buffer = buffer, .after = std::move(after)});
+  int collective(std::string_view name, Lane lane, Category category, Collective collective,
+                 GroupKind group, Bytes buffer, std::vector<int> after) {
+    return append({.kind = GraphOp::Kind::collective,
+                   .lane = lane,
+                   .category = category,
+                   .name = std::string(name),
+                   .collective = collective,
+                   .group = group,
+                   .buffer = buffer,
+                   .after = std::move(after)});
   }
   int append(GraphOp op) {
     graph_.ops.push_back(std::move(op));

@@ -11,13 +11,15 @@ std::vector<int> layers_at(const Scenario& scenario, const ModelWork& model, int
   std::vector<int> layers;
   if (stage == 0 && chunk == 0) layers = model.before;
   const LayerRange range = blocks_of(stage, chunk, static_cast<int>(model.blocks.size()), layout);
-  layers.insert(layers.end(), model.blocks.begin() + range.first, model.blocks.begin() + range.last);
+  layers.insert(layers.end(), model.blocks.begin() + range.first,
+                model.blocks.begin() + range.last);
   if (stage == layout.pp - 1 && chunk == layout.virtual_stages - 1)
     layers.insert(layers.end(), model.after.begin(), model.after.end());
   return layers;
 }
 
-StageContext::StageContext(const Scenario& scenario, const ModelWork& model, int stage, const BucketPlan* plan)
+StageContext::StageContext(const Scenario& scenario, const ModelWork& model, int stage,
+                           const BucketPlan* plan)
     : scenario_(scenario), model_(model), stage_(stage), plan_(plan) {
   const ParallelLayout& layout = scenario.parallel;
   for (int chunk = 0; chunk < layout.virtual_stages; ++chunk) {
@@ -28,7 +30,8 @@ StageContext::StageContext(const Scenario& scenario, const ModelWork& model, int
     }
   }
   const std::int64_t micro_batches = micro_batch_count(layout, scenario.training);
-  schedule_ = schedule_work(layout.schedule, stage, layout.pp, static_cast<int>(micro_batches), layout.virtual_stages);
+  schedule_ = schedule_work(layout.schedule, stage, layout.pp, static_cast<int>(micro_batches),
+                            layout.virtual_stages);
   last_backward_.assign(static_cast<std::size_t>(layout.virtual_stages), 0);
   for (std::size_t i = 0; i < schedule_.size(); ++i) {
     const Work::Kind kind_of_work = schedule_[i].kind;
@@ -38,7 +41,8 @@ StageContext::StageContext(const Scenario& scenario, const ModelWork& model, int
 }
 
 bool StageContext::is_last_backward_of_chunk(std::size_t schedule_index) const {
-  return last_backward_[static_cast<std::size_t>(schedule_[schedule_index].chunk)] == schedule_index;
+  return last_backward_[static_cast<std::size_t>(schedule_[schedule_index].chunk)] ==
+         schedule_index;
 }
 
 Bytes StageContext::boundary_bytes(int position) const {
@@ -60,7 +64,8 @@ std::int64_t StageContext::parameter_element_bytes() const {
 
 bool StageContext::is_hybrid_sharded() const {
   const ParallelLayout& layout = scenario_.parallel;
-  return layout.zero_stage > 0 && layout.shard_size > 0 && layout.shard_size < group_size(GroupKind::dp, layout);
+  return layout.zero_stage > 0 && layout.shard_size > 0 &&
+         layout.shard_size < group_size(GroupKind::dp, layout);
 }
 int StageContext::shard_ranks(GroupKind replicas) const {
   if (replicas == GroupKind::dp && is_hybrid_sharded()) return scenario_.parallel.shard_size;

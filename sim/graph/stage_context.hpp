@@ -5,10 +5,12 @@
 #include "sim/schedule/schedule.hpp"
 
 namespace stepcast {
-/// What every part of a stage's program asks about the stage: its layers, its neighbours, its schedule.
+/// What every part of a stage's program asks about the stage: its layers, its neighbours, its
+/// schedule.
 class StageContext {
  public:
-  StageContext(const Scenario& scenario, const ModelWork& model, int stage, const BucketPlan* plan = nullptr);
+  StageContext(const Scenario& scenario, const ModelWork& model, int stage,
+               const BucketPlan* plan = nullptr);
 
   const Scenario& scenario() const { return scenario_; }
   const ModelWork& model() const { return model_; }
@@ -18,8 +20,11 @@ class StageContext {
   bool is_first_stage() const { return stage_ == 0; }
   bool is_last_stage() const { return stage_ == scenario_.parallel.pp - 1; }
 
-  /// Kinds of the layers of a chunk in forward order, embedding and head included on the edge stages.
-  const std::vector<int>& layers_of(int chunk) const { return layers_[static_cast<std::size_t>(chunk)]; }
+  /// Kinds of the layers of a chunk in forward order, embedding and head included on the edge
+  /// stages.
+  const std::vector<int>& layers_of(int chunk) const {
+    return layers_[static_cast<std::size_t>(chunk)];
+  }
   const LayerWork& kind(int index) const { return model_.kinds[static_cast<std::size_t>(index)]; }
   const std::vector<Work>& schedule() const { return schedule_; }
   /// Index in schedule() of the last backward (zero-bubble: backward_weight) of each chunk.
@@ -31,7 +36,8 @@ class StageContext {
   std::int64_t dense_parameters() const { return dense_parameters_; }
   std::int64_t expert_parameters() const { return expert_parameters_; }
   std::int64_t gradient_element_bytes() const;
-  /// Parameters are gathered in the compute precision; fp8 and int8 copies are made from a 16-bit gather.
+  /// Parameters are gathered in the compute precision; fp8 and int8 copies are made from a 16-bit
+  /// gather.
   std::int64_t parameter_element_bytes() const;
   /// Ranks over which parameters of a group kind are sharded under ZeRO (dp_shard size under HSDP).
   int shard_ranks(GroupKind replicas) const;

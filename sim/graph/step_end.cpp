@@ -5,12 +5,12 @@
 
 namespace stepcast {
 
-int gather_parameters(const StageContext& context, ProgramWriter& writer, GroupKind replicas, std::int64_t parameters,
-                      std::vector<int> after) {
+int gather_parameters(const StageContext& context, ProgramWriter& writer, GroupKind replicas,
+                      std::int64_t parameters, std::vector<int> after) {
   if (parameters == 0 || context.shard_ranks(replicas) == 1) return -1;
-  return writer.collective(op::param_gather, Lane::gather, Category::exposed_dp, Collective::all_gather,
-                           context.shard_group(replicas), Bytes(parameters * context.parameter_element_bytes()),
-                           std::move(after));
+  return writer.collective(op::param_gather, Lane::gather, Category::exposed_dp,
+                           Collective::all_gather, context.shard_group(replicas),
+                           Bytes(parameters * context.parameter_element_bytes()), std::move(after));
 }
 
 namespace {
@@ -19,8 +19,10 @@ void reduce_tied_embedding(const StageContext& context, ProgramWriter& writer) {
   if (context.layout().pp == 1 || !is_edge || context.model().tied_parameters == 0) return;
   std::vector<int> after;
   if (const int last = writer.last_on(Lane::compute); last >= 0) after.push_back(last);
-  writer.collective(op::grad_reduce, Lane::gradient, Category::exposed_pp, Collective::all_reduce, GroupKind::embedding,
-                    Bytes(context.model().tied_parameters * context.gradient_element_bytes()), std::move(after));
+  writer.collective(op::grad_reduce, Lane::gradient, Category::exposed_pp, Collective::all_reduce,
+                    GroupKind::embedding,
+                    Bytes(context.model().tied_parameters * context.gradient_element_bytes()),
+                    std::move(after));
 }
 
 /// Elements per rank that the optimizer updates: a shard under ZeRO.
@@ -40,10 +42,11 @@ void end_step(const StageContext& context, ProgramWriter& writer) {
   reduce_tied_embedding(context, writer);
   if (const int last = writer.last_on(Lane::gradient); last >= 0) writer.hold_compute(last);
 
-  // Norm, then its sum over the ranks, then everything that needs it. Each rank's gradients are the whole model's only
-  // in plain data parallel, where the norm needs no message.
+  // Norm, then its sum over the ranks, then everything that needs it. Each rank's gradients are the
+  // whole model's only in plain data parallel, where the norm needs no message.
   const std::int64_t updated = updated_parameters(context);
-  const std::int64_t held = layout.zero_stage > 0 ? updated : context.dense_parameters() + context.expert_parameters();
+  const std::int64_t held =
+      layout.zero_stage > 0 ? updated : context.dense_parameters() + context.expert_parameters();
   std::vector<Op> norm, update;
   for (Op& op : optimizer_ops(updated, held, context.scenario().training))
     (op.name == op::grad_norm ? norm : update).push_back(std::move(op));
@@ -52,8 +55,9 @@ void end_step(const StageContext& context, ProgramWriter& writer) {
     const int done = writer.work(list, {}, -1, 0, Category::optimizer);
     const bool is_split = layout.tp * layout.pp * layout.ep > 1 || layout.zero_stage > 0;
     if (is_split && layout.world() > 1)
-      writer.hold_compute(writer.collective(op::grad_norm, Lane::gradient, Category::optimizer, Collective::all_reduce,
-                                            GroupKind::world, Bytes(4), {done}));  // one fp32 square sum
+      writer.hold_compute(writer.collective(op::grad_norm, Lane::gradient, Category::optimizer,
+                                            Collective::all_reduce, GroupKind::world, Bytes(4),
+                                            {done}));  // one fp32 square sum
   }
   int updated_at = writer.last_on(Lane::compute);
   if (context.scenario().strategy.offload != Offload::none) {
@@ -61,9 +65,11 @@ void end_step(const StageContext& context, ProgramWriter& writer) {
     update = update_on_host(context, updated);
   }
   if (!update.empty())
-    updated_at = writer.work(writer.add_list(phase::optimizer, std::move(update)), {}, -1, 0, Category::optimizer);
+    updated_at = writer.work(writer.add_list(phase::optimizer, std::move(update)), {}, -1, 0,
+                             Category::optimizer);
 
-  const bool gathers_here = (layout.zero_stage == 1 || layout.zero_stage == 2) && !context.scenario().strategy.overlap_param_gather;
+  const bool gathers_here = (layout.zero_stage == 1 || layout.zero_stage == 2) &&
+                            !context.scenario().strategy.overlap_param_gather;
   if (!gathers_here) return;
   const std::vector<int> after = updated_at >= 0 ? std::vector{updated_at} : std::vector<int>{};
   gather_parameters(context, writer, GroupKind::dp, context.dense_parameters(), after);

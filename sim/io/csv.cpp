@@ -33,8 +33,10 @@ Result<CsvTable> CsvTable::parse(const std::string& text, const std::string& fil
       table.header_ = std::move(record);
     } else if (record.size() != table.header_.size()) {
       if (problems.size() < 20)
-        problems.add({file_name, "line " + std::to_string(record_line),
-                      fmt::format("has {} cells, the header has {}", record.size(), table.header_.size()), ""});
+        problems.add(
+            {file_name, "line " + std::to_string(record_line),
+             fmt::format("has {} cells, the header has {}", record.size(), table.header_.size()),
+             ""});
     } else {
       table.cells_.push_back(std::move(record));
       table.lines_.push_back(record_line);
@@ -45,16 +47,31 @@ Result<CsvTable> CsvTable::parse(const std::string& text, const std::string& fil
     const char c = text[i];
     if (c == '\n') ++line;
     if (quoted) {
-      if (c != '"') cell += c;
-      else if (i + 1 < text.size() && text[i + 1] == '"') { cell += '"'; ++i; }
-      else quoted = false;
-    } else if (c == '"') { quoted = true; any = true; }
-    else if (c == ',') { record.push_back(std::move(cell)); cell.clear(); any = true; }
-    else if (c == '\n') { end_record(); record_line = line; }
-    else if (c != '\r') cell += c;
+      if (c != '"')
+        cell += c;
+      else if (i + 1 < text.size() && text[i + 1] == '"') {
+        cell += '"';
+        ++i;
+      } else
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+      any = true;
+    } else if (c == ',') {
+      record.push_back(std::move(cell));
+      cell.clear();
+      any = true;
+    } else if (c == '\n') {
+      end_record();
+      record_line = line;
+    } else if (c != '\r')
+      cell += c;
   }
-  if (quoted) problems.add({file_name, "line " + std::to_string(record_line), "a quoted cell never ends", ""});
-  else end_record();
+  if (quoted)
+    problems.add(
+        {file_name, "line " + std::to_string(record_line), "a quoted cell never ends", ""});
+  else
+    end_record();
   if (table.header_.empty()) problems.add({file_name, "", "has no header line", ""});
   if (!problems.empty()) return problems;
   return table;
@@ -78,7 +95,10 @@ std::optional<double> CsvTable::number(std::size_t row, const std::string& colum
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
-  for (const char c : text) { if (c == '"') quoted += '"'; quoted += c; }
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
   return quoted + "\"";
 }
 }  // namespace stepcast

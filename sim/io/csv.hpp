@@ -10,7 +10,8 @@ namespace stepcast {
 /// A CSV table with a header line; RFC 4180 quoting; "" cells are unknown, not zero.
 class CsvTable {
  public:
-  /// Reads a file (.gz too). Problems: no header, a row with a different number of cells (line given), bad quoting.
+  /// Reads a file (.gz too). Problems: no header, a row with a different number of cells (line
+  /// given), bad quoting.
   static Result<CsvTable> read(const std::string& path);
   static Result<CsvTable> parse(const std::string& text, const std::string& file_name);
 

@@ -18,11 +18,14 @@ std::string hint_for_missing(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code ignored;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  for (fs::directory_iterator it(folder, ignored), end; !ignored && it != end && names.size() < 5000;
-       it.increment(ignored))
+  for (fs::directory_iterator it(folder, ignored), end;
+       !ignored && it != end && names.size() < 5000; it.increment(ignored))
     names.push_back(it->path().filename().string());
   const std::string nearest = nearest_name(path.filename().string(), names);
-  return nearest.empty() ? "" : "did you mean " + (path.has_parent_path() ? path.parent_path() / nearest : fs::path(nearest)).string();
+  return nearest.empty() ? ""
+                         : "did you mean " + (path.has_parent_path() ? path.parent_path() / nearest
+                                                                     : fs::path(nearest))
+                                                 .string();
 }
 }  // namespace
 
@@ -36,8 +39,12 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
   const auto status = fs::status(path, error);
   if (!fs::exists(status)) return fail("no such file", hint_for_missing(path));
   if (fs::is_directory(status)) return fail("is a folder; a file is expected");
-  const auto too_large = [&] { return fail("is larger than " + std::to_string(limit >> 20) + " MiB, the limit for this kind of file"); };
-  if (fs::is_regular_file(status) && static_cast<std::int64_t>(fs::file_size(path, error)) > limit) return too_large();
+  const auto too_large = [&] {
+    return fail("is larger than " + std::to_string(limit >> 20) +
+                " MiB, the limit for this kind of file");
+  };
+  if (fs::is_regular_file(status) && static_cast<std::int64_t>(fs::file_size(path, error)) > limit)
+    return too_large();
   std::string content;
   const auto close = [](gzFile f) { gzclose(f); };
   std::unique_ptr<gzFile_s, decltype(close)> in(gzopen(path.c_str(), "rb"), close);
@@ -52,7 +59,8 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit) {
   }
   int gz_error = Z_OK;
   gzerror(in.get(), &gz_error);
-  if (gz_error != Z_OK && gz_error != Z_STREAM_END) return fail("ends in the middle of its gzip stream");
+  if (gz_error != Z_OK && gz_error != Z_STREAM_END)
+    return fail("ends in the middle of its gzip stream");
   return content;
 }
 
@@ -60,7 +68,9 @@ void write_file(const std::string& path, const std::string& content) {
   const fs::path target(path);
   std::error_code error;
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
-  if (error) throw EnvironmentError(target.parent_path().string() + ": cannot be created: " + error.message());
+  if (error)
+    throw EnvironmentError(target.parent_path().string() +
+                           ": cannot be created: " + error.message());
   const std::string temporary = path + ".part" + std::to_string(getpid());
   const auto fail = [&](const char* what) {
     const std::string reason = std::strerror(errno);
@@ -72,8 +82,12 @@ void write_file(const std::string& path, const std::string& content) {
     if (out == nullptr) fail("be created");
     std::size_t done = 0;
     while (done < content.size()) {
-      const auto piece = static_cast<unsigned>(std::min<std::size_t>(content.size() - done, 1u << 30));
-      if (gzwrite(out, content.data() + done, piece) != static_cast<int>(piece)) { gzclose(out); fail("be written"); }
+      const auto piece =
+          static_cast<unsigned>(std::min<std::size_t>(content.size() - done, 1u << 30));
+      if (gzwrite(out, content.data() + done, piece) != static_cast<int>(piece)) {
+        gzclose(out);
+        fail("be written");
+      }
       done += piece;
     }
     if (gzclose(out) != Z_OK) fail("be written");
@@ -85,6 +99,9 @@ void write_file(const std::string& path, const std::string& content) {
     if (!out) fail("be written");
   }
   fs::rename(temporary, path, error);
-  if (error) { errno = error.value(); fail("be renamed into place"); }
+  if (error) {
+    errno = error.value();
+    fail("be renamed into place");
+  }
 }
 }  // namespace stepcast

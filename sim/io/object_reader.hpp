@@ -23,9 +23,10 @@ struct IntegerField {
   std::int64_t max = std::int64_t{1} << 53;
 };
 
-/// Reads one JSON object key by key; collects every problem instead of stopping at the first. After all keys
-/// were asked for, `done()` reports the ones nobody asked for, naming the nearest known key.
-/// On a problem a reader returns the fallback, or the low end of the range, so that reading goes on.
+/// Reads one JSON object key by key; collects every problem instead of stopping at the first. After
+/// all keys were asked for, `done()` reports the ones nobody asked for, naming the nearest known
+/// key. On a problem a reader returns the fallback, or the low end of the range, so that reading
+/// goes on.
 ///   ObjectReader r(json, "jobs/tiny.json", "/parallel", problems);
 ///   const auto tp = r.integer("tp", {.fallback = 1, .min = 1, .max = 1024});
 ///   r.done();
@@ -40,8 +41,8 @@ class ObjectReader {
   std::optional<std::int64_t> optional_integer(const std::string& key, IntegerField range = {});
   bool boolean(const std::string& key, std::optional<bool> fallback = std::nullopt);
   std::string text(const std::string& key, std::optional<std::string> fallback = std::nullopt);
-  std::optional<ObjectReader> object(const std::string& key);   // absent: nullopt
-  std::vector<ObjectReader> objects(const std::string& key);    // absent: empty
+  std::optional<ObjectReader> object(const std::string& key);  // absent: nullopt
+  std::vector<ObjectReader> objects(const std::string& key);   // absent: empty
   std::vector<double> numbers(const std::string& key, NumberField range = {});
   std::vector<std::int64_t> integers(const std::string& key, IntegerField range = {});
   std::vector<std::string> texts(const std::string& key);
@@ -49,14 +50,16 @@ class ObjectReader {
   const Json* raw(const std::string& key);
   template <class E>
   E one_of(const std::string& key, std::optional<E> fallback = std::nullopt) {
-    const std::string found = text(key, fallback ? std::optional<std::string>(std::string(text_of(*fallback))) : std::nullopt);
+    const std::string found = text(
+        key, fallback ? std::optional<std::string>(std::string(text_of(*fallback))) : std::nullopt);
     if (const auto value = enum_from_text<E>(found)) return *value;
     unknown_choice(key, found, enum_texts<E>());
     return fallback ? *fallback : EnumText<E>::table.front().first;
   }
   /// Reports a problem at this object's `key` ("" = the object itself).
   void problem(const std::string& key, std::string message, std::string hint = "");
-  void unknown_choice(const std::string& key, const std::string& found, const std::vector<std::string>& known);
+  void unknown_choice(const std::string& key, const std::string& found,
+                      const std::vector<std::string>& known);
   void done();
   const std::string& pointer() const { return pointer_; }
   const std::string& file() const { return file_; }
@@ -65,7 +68,8 @@ class ObjectReader {
  private:
   const Json* find(const std::string& key);  // marks the key as known
   void missing(const std::string& key, const char* kind);
-  bool checked_number(const Json& value, const std::string& key, double min, double max, double& out);
+  bool checked_number(const Json& value, const std::string& key, double min, double max,
+                      double& out);
   const Json* node_;
   std::string file_, pointer_;
   Problems* problems_;

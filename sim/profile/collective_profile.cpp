@@ -6,12 +6,14 @@
 
 namespace stepcast {
 namespace {
-/// "points_B_us": [[1024, 10.4], ...]. Sizes rise strictly and times are positive, so that log-log interpolation holds.
+/// "points_B_us": [[1024, 10.4], ...]. Sizes rise strictly and times are positive, so that log-log
+/// interpolation holds.
 std::vector<std::pair<Bytes, Seconds>> read_points(ObjectReader& reader) {
   std::vector<std::pair<Bytes, Seconds>> points;
   const Json* list = reader.raw("points_B_us");
   if (list == nullptr || !list->is_array() || list->empty()) {
-    reader.problem("points_B_us", "is missing or empty; an array of [bytes, microseconds] is expected");
+    reader.problem("points_B_us",
+                   "is missing or empty; an array of [bytes, microseconds] is expected");
     return points;
   }
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -41,7 +43,8 @@ FabricFit read_fabric_fit(ObjectReader reader) {
   fit.base_latency = Seconds(reader.number("base_latency_us", {.fallback = 0, .max = 1e6}) * 1e-6);
   fit.ring_step_latency = Seconds(reader.number("ring_step_latency_us", {.max = 1e6}) * 1e-6);
   fit.tree_step_latency = Seconds(reader.number("tree_step_latency_us", {.max = 1e6}) * 1e-6);
-  fit.simple_step_latency = Seconds(reader.number("simple_step_latency_us", {.fallback = 14, .max = 1e6}) * 1e-6);
+  fit.simple_step_latency =
+      Seconds(reader.number("simple_step_latency_us", {.fallback = 14, .max = 1e6}) * 1e-6);
   fit.ll_efficiency = reader.number("ll_efficiency", {.fallback = 1, .min = 0.001, .max = 1});
   fit.ll_half_loss = reader.number("ll_half_loss_B", {.fallback = fit.ll_half_loss, .max = 1e13});
   fit.small_sigma = reader.number("small_sigma", {.fallback = fit.small_sigma, .max = 10});
@@ -49,9 +52,11 @@ FabricFit read_fabric_fit(ObjectReader reader) {
   fit.ll128 = reader.boolean("ll128", true);
   fit.two_node_tree = reader.boolean("two_node_tree", false);
   fit.large_efficiency = reader.number("large_efficiency", {.min = 0.01, .max = 1.0});
-  fit.half_efficiency_size = Bytes(std::llround(reader.number("half_efficiency_B", {.fallback = 0, .max = 1e12})));
+  fit.half_efficiency_size =
+      Bytes(std::llround(reader.number("half_efficiency_B", {.fallback = 0, .max = 1e12})));
   fit.all_to_all_efficiency = reader.number("all_to_all_efficiency", {.min = 0.01, .max = 1.0});
-  fit.pair_efficiency = reader.number("pair_efficiency", {.fallback = 0.8, .min = 0.01, .max = 1.0});
+  fit.pair_efficiency =
+      reader.number("pair_efficiency", {.fallback = 0.8, .min = 0.01, .max = 1.0});
   fit.source = reader.text("source", "");
   reader.done();
   return fit;
@@ -75,7 +80,8 @@ CollectiveProfile read_collective_profile(ObjectReader reader) {
     item.done();
     if (!curve.points.empty()) profile.curves.push_back(std::move(curve));
   }
-  for (ObjectReader item : reader.objects("fabrics")) profile.fabrics.push_back(read_fabric_fit(item));
+  for (ObjectReader item : reader.objects("fabrics"))
+    profile.fabrics.push_back(read_fabric_fit(item));
   if (auto parameters = reader.object("parameters")) {
     for (const std::string& key : parameters->keys())
       profile.parameters[key] = parameters->number(key, {.min = -1e18, .max = 1e18});
@@ -89,8 +95,11 @@ Json json_of(const CollectiveProfile& profile) {
   Json curves = Json::array();
   for (const CollectiveCurve& curve : profile.curves) {
     Json points = Json::array();
-    for (const auto& [size, time] : curve.points) points.push_back(Json::array({size.value, rounded(time.value * 1e6)}));
-    curves.push_back(Json{{"collective", text_of(curve.collective)}, {"ranks", curve.ranks}, {"points_B_us", points},
+    for (const auto& [size, time] : curve.points)
+      points.push_back(Json::array({size.value, rounded(time.value * 1e6)}));
+    curves.push_back(Json{{"collective", text_of(curve.collective)},
+                          {"ranks", curve.ranks},
+                          {"points_B_us", points},
                           {"source", curve.source}});
   }
   Json fabrics = Json::array();

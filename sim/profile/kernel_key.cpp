@@ -8,15 +8,24 @@ namespace stepcast {
 
 std::string_view text_of_kind(StreamKind kind) {
   switch (kind) {
-    case StreamKind::elementwise: return "elementwise";
-    case StreamKind::norm: return "norm";
-    case StreamKind::softmax: return "softmax";
-    case StreamKind::loss: return "loss";
-    case StreamKind::embedding: return "embedding";
-    case StreamKind::optimizer: return "optimizer";
-    case StreamKind::reduction: return "reduction";
-    case StreamKind::copy: return "copy";
-    case StreamKind::batch_norm: return "batch_norm";
+    case StreamKind::elementwise:
+      return "elementwise";
+    case StreamKind::norm:
+      return "norm";
+    case StreamKind::softmax:
+      return "softmax";
+    case StreamKind::loss:
+      return "loss";
+    case StreamKind::embedding:
+      return "embedding";
+    case StreamKind::optimizer:
+      return "optimizer";
+    case StreamKind::reduction:
+      return "reduction";
+    case StreamKind::copy:
+      return "copy";
+    case StreamKind::batch_norm:
+      return "batch_norm";
   }
   STEPCAST_ASSERT(false, "every StreamKind is listed above");
   return "";
@@ -24,9 +33,12 @@ std::string_view text_of_kind(StreamKind kind) {
 
 std::string_view text_of_direction(Pass pass) {
   switch (pass) {
-    case Pass::backward_data: return "backward_data";
-    case Pass::backward_weight: return "backward_weight";
-    default: return "forward";
+    case Pass::backward_data:
+      return "backward_data";
+    case Pass::backward_weight:
+      return "backward_weight";
+    default:
+      return "forward";
   }
 }
 

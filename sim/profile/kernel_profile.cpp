@@ -6,7 +6,8 @@ namespace stepcast {
 namespace {
 template <class T>
 const T* named(const std::vector<T>& list, const std::string& name, std::string T::*member) {
-  const auto it = std::find_if(list.begin(), list.end(), [&](const T& t) { return t.*member == name; });
+  const auto it =
+      std::find_if(list.begin(), list.end(), [&](const T& t) { return t.*member == name; });
   return it == list.end() ? nullptr : &*it;
 }
 }  // namespace

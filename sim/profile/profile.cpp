@@ -25,21 +25,23 @@ Result<Profile> read_profile(const std::string& path) {
   profile.sources = reader.texts("sources");
   profile.datasheet_only = reader.texts("datasheet_only");
   if (auto kernels = reader.object("kernels")) profile.kernels = read_kernel_profile(*kernels);
-  if (auto collectives = reader.object("collectives")) profile.collectives = read_collective_profile(*collectives);
+  if (auto collectives = reader.object("collectives"))
+    profile.collectives = read_collective_profile(*collectives);
   reader.done();
   if (!problems.empty()) return problems;
   return profile;
 }
 
 Json json_of(const Profile& profile) {
-  return {{"stepcast_profile", kFormat}, {"name", profile.name}, {"description", profile.description},
-          {"gpu", json_of(profile.gpu)}, {"sources", profile.sources},
-          {"datasheet_only", profile.datasheet_only}, {"kernels", json_of(profile.kernels)},
-          {"collectives", json_of(profile.collectives)}};
+  return {{"stepcast_profile", kFormat},         {"name", profile.name},
+          {"description", profile.description},  {"gpu", json_of(profile.gpu)},
+          {"sources", profile.sources},          {"datasheet_only", profile.datasheet_only},
+          {"kernels", json_of(profile.kernels)}, {"collectives", json_of(profile.collectives)}};
 }
 
 namespace {
-/// Arrays of numbers on one line (a grid of ten thousand nodes is one line), objects one key per line.
+/// Arrays of numbers on one line (a grid of ten thousand nodes is one line), objects one key per
+/// line.
 void append(std::string& out, const Json& json, std::size_t depth) {
   const std::string indent(2 * depth, ' ');
   if (json.is_object() && !json.empty()) {

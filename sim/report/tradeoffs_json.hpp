@@ -2,7 +2,8 @@
 #include "sim/engine/simulate.hpp"
 #include "sim/io/json_fwd.hpp"
 
-/// Parts of the report about many steps, stragglers and replicas out of lockstep; null where a scenario has none.
+/// Parts of the report about many steps, stragglers and replicas out of lockstep; null where a
+/// scenario has none.
 namespace stepcast {
 /// Of the simulated steps alone, without the calibration's doubt.
 Json distribution_json(const std::vector<double>& step_times);

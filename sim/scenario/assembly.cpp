@@ -5,14 +5,15 @@
 #include <algorithm>
 
 #include "sim/io/object_reader.hpp"
-#include "sim/scenario/parts.hpp"
 #include "sim/scenario/check_tradeoffs.hpp"
+#include "sim/scenario/parts.hpp"
 #include "sim/scenario/unused_keys.hpp"
 
 namespace stepcast {
 namespace {
 constexpr std::int64_t kFormatVersion = 1;  // "stepcast": 1
-const std::vector<std::string> kTrainingSections{"model", "training", "parallel", "compression", "stragglers", "mitigation", "sync", "converge"};
+const std::vector<std::string> kTrainingSections{
+    "model", "training", "parallel", "compression", "stragglers", "mitigation", "sync", "converge"};
 
 const Json* section_of(const Json& document, const std::string& key) {
   const auto it = document.find(key);
@@ -22,7 +23,8 @@ const Json* section_of(const Json& document, const std::string& key) {
 /// One scenario on its way from documents to values.
 class Assembly {
  public:
-  Assembly(LayeredDocument& document, Json user, const std::string& file) : document_(document), user_(std::move(user)), file_(file) {}
+  Assembly(LayeredDocument& document, Json user, const std::string& file)
+      : document_(document), user_(std::move(user)), file_(file) {}
 
   Scenario run(Problems& all) {
     scenario_.file = file_;
@@ -45,27 +47,37 @@ class Assembly {
 
   void refuse_training_sections() {
     for (const std::string& key : kTrainingSections)
-      if (user_.contains(key)) problem("/" + key, "has no effect beside \"collective\", which runs no training step", "remove one of the two");
+      if (user_.contains(key))
+        problem("/" + key, "has no effect beside \"collective\", which runs no training step",
+                "remove one of the two");
   }
 
-  // Lays the preset that `section` names below what the person wrote. False: the section cannot be read.
-  bool add_preset(const std::string& section, const std::string& kind, const std::string& default_name) {
+  // Lays the preset that `section` names below what the person wrote. False: the section cannot be
+  // read.
+  bool add_preset(const std::string& section, const std::string& kind,
+                  const std::string& default_name) {
     std::string name = default_name;
     const Json* written = section_of(user_, section);
     if (written != nullptr && !written->is_object()) return true;  // the section's reader says so
     if (const Json* preset = written == nullptr ? nullptr : section_of(*written, "preset")) {
       if (!preset->is_string()) {
-        problem("/" + section + "/preset", "found " + preset->dump(-1, ' ', true).substr(0, 60) + ", expected the name of a preset");
+        problem("/" + section + "/preset", "found " + preset->dump(-1, ' ', true).substr(0, 60) +
+                                               ", expected the name of a preset");
         return false;
       }
       name = preset->get<std::string>();
     }
     if (name.empty()) return written != nullptr;
     auto content = read_preset(kind, name, file_, "/" + section + "/preset");
-    if (!content) { problems_.add(content.problems()); return false; }
-    // A strategy stands for a framework: it also says how that framework lays out and trains unless told otherwise.
+    if (!content) {
+      problems_.add(content.problems());
+      return false;
+    }
+    // A strategy stands for a framework: it also says how that framework lays out and trains unless
+    // told otherwise.
     if (const Json* defaults = section_of(*content, "defaults")) {
-      for (const auto& [key, value] : defaults->items()) document_.add_at_bottom({preset_path(kind, name), "/" + key, value});
+      for (const auto& [key, value] : defaults->items())
+        document_.add_at_bottom({preset_path(kind, name), "/" + key, value});
       content->erase("defaults");
     }
     (*content)["preset"] = name;
@@ -73,7 +85,8 @@ class Assembly {
     return true;
   }
 
-  // Keys that say the same thing in other words: the one a person writes replaces the preset's other.
+  // Keys that say the same thing in other words: the one a person writes replaces the preset's
+  // other.
   void merge() {
     merged_ = document_.merged();
     drop_restated("strategy", {"bucket_MiB"}, {"bucket_elements", "bucket_elements_per_dp_rank"});
@@ -85,20 +98,30 @@ class Assembly {
   // "gpu": {"memory_GBps": 1600} over a preset that names its GPU changes that one.
   void base_gpu_on_preset() {
     const Json* cluster = section_of(user_, "cluster");
-    const Json* gpu = cluster != nullptr && cluster->is_object() ? section_of(*cluster, "gpu") : nullptr;
-    if (gpu == nullptr || !gpu->is_object() || gpu->contains("base") || gpu->contains("name")) return;
+    const Json* gpu =
+        cluster != nullptr && cluster->is_object() ? section_of(*cluster, "gpu") : nullptr;
+    if (gpu == nullptr || !gpu->is_object() || gpu->contains("base") || gpu->contains("name"))
+      return;
     for (const Layer& layer : document_.layers())
-      if (layer.prefix == "/cluster" && layer.content.contains("gpu") && layer.content["gpu"].is_string())
+      if (layer.prefix == "/cluster" && layer.content.contains("gpu") &&
+          layer.content["gpu"].is_string())
         user_["cluster"]["gpu"]["base"] = layer.content["gpu"];
   }
-  void drop_restated(const char* section, const std::vector<const char*>& ones, const std::vector<const char*>& others) {
+  void drop_restated(const char* section, const std::vector<const char*>& ones,
+                     const std::vector<const char*>& others) {
     const Json* written = section_of(user_, section);
     const auto at = merged_.find(section);
-    if (written == nullptr || !written->is_object() || at == merged_.end() || !at->is_object()) return;
-    const auto writes = [&](const std::vector<const char*>& keys) { return std::any_of(keys.begin(), keys.end(), [&](const char* k) { return written->contains(k); }); };
+    if (written == nullptr || !written->is_object() || at == merged_.end() || !at->is_object())
+      return;
+    const auto writes = [&](const std::vector<const char*>& keys) {
+      return std::any_of(keys.begin(), keys.end(),
+                         [&](const char* k) { return written->contains(k); });
+    };
     const bool writes_ones = writes(ones), writes_others = writes(others);
-    if (writes_ones && !writes_others) for (const char* key : others) at->erase(key);
-    if (writes_others && !writes_ones) for (const char* key : ones) at->erase(key);
+    if (writes_ones && !writes_others)
+      for (const char* key : others) at->erase(key);
+    if (writes_others && !writes_ones)
+      for (const char* key : ones) at->erase(key);
   }
 
   void read(bool is_sweep) {
@@ -108,15 +131,20 @@ class Assembly {
     scenario_.name = r.text("name", "");
     r.text("description", "");
     for (const char* later : {"data", "faults", "cost"})
-      if (r.raw(later) != nullptr) r.problem(later, "is not supported yet", "remove it; nothing would use it");
+      if (r.raw(later) != nullptr)
+        r.problem(later, "is not supported yet", "remove it; nothing would use it");
     scenario_.profile = r.text("profile", "");
-    if (auto run = r.object("run")) scenario_.run = read_run(*run);
-    else r.raw("run");
+    if (auto run = r.object("run"))
+      scenario_.run = read_run(*run);
+    else
+      r.raw("run");
     read_hardware(r);
     if (is_sweep) {
       for (const std::string& key : kTrainingSections) r.raw(key);
-      const int gpus = scenario_.cluster.groups.empty() ? 0 : scenario_.cluster.groups.front().spec.gpus;
-      if (auto sweep = r.object("collective")) scenario_.collective_sweep = read_collective_sweep(*sweep, gpus);
+      const int gpus =
+          scenario_.cluster.groups.empty() ? 0 : scenario_.cluster.groups.front().spec.gpus;
+      if (auto sweep = r.object("collective"))
+        scenario_.collective_sweep = read_collective_sweep(*sweep, gpus);
       read_strategy_section(r);
     } else {
       r.raw("collective");
@@ -129,9 +157,13 @@ class Assembly {
 
   void read_hardware(ObjectReader& r) {
     auto cluster = r.object("cluster");
-    if (!cluster && can_read_cluster_) r.problem("cluster", "is missing; the hardware is expected", "for example { \"preset\": \"dgx-h100-ib400\", \"nodes\": 2 }");
+    if (!cluster && can_read_cluster_)
+      r.problem("cluster", "is missing; the hardware is expected",
+                "for example { \"preset\": \"dgx-h100-ib400\", \"nodes\": 2 }");
     if (!cluster && !user_.contains("cluster")) {
-      if (!can_read_cluster_) r.problem("cluster", "is missing; the hardware is expected", "for example { \"preset\": \"dgx-h100-ib400\", \"nodes\": 2 }");
+      if (!can_read_cluster_)
+        r.problem("cluster", "is missing; the hardware is expected",
+                  "for example { \"preset\": \"dgx-h100-ib400\", \"nodes\": 2 }");
       return;
     }
     if (!cluster || !can_read_cluster_ || !merged_["cluster"].is_object()) return;
@@ -144,7 +176,9 @@ class Assembly {
     const std::size_t before = problems_.size();
     auto model = r.object("model");
     if (!model) {
-      if (!user_.contains("model")) r.problem("model", "is missing; what is trained is expected", "for example { \"preset\": \"gpt3-175b\" }");
+      if (!user_.contains("model"))
+        r.problem("model", "is missing; what is trained is expected",
+                  "for example { \"preset\": \"gpt3-175b\" }");
     } else if (can_read_model_ && merged_["model"].is_object()) {
       scenario_.model = read_model(*model);
     }
@@ -153,7 +187,8 @@ class Assembly {
     const std::size_t before_layout = problems_.size();
     static const Json nothing = Json::object();
     auto parallel = r.object("parallel");
-    scenario_.parallel = read_layout(parallel ? *parallel : ObjectReader(nothing, file_, "/parallel", problems_));
+    scenario_.parallel =
+        read_layout(parallel ? *parallel : ObjectReader(nothing, file_, "/parallel", problems_));
     const bool has_layout = is_sound_since(before_layout);
     const int world = has_cluster_ ? scenario_.cluster.gpus() : 0;
     const bool fits_world = has_layout && derive_dp(world);
@@ -161,22 +196,30 @@ class Assembly {
     const std::size_t before_training = problems_.size();
     fill_training_defaults(has_model && has_layout);
     auto training = r.object("training");
-    scenario_.training = read_training(training ? *training : ObjectReader(nothing, file_, "/training", problems_));
+    scenario_.training =
+        read_training(training ? *training : ObjectReader(nothing, file_, "/training", problems_));
     const bool has_training = is_sound_since(before_training);
     if (has_training) check_precision();
     if (has_model && has_layout && has_training)
-      check_layout(scenario_.parallel, scenario_.model, scenario_.training, fits_world ? world : 0, file_, problems_);
-    // Without a pipeline every schedule is one forward and one backward after the other; gpipe would hold all forwards.
-    if (scenario_.parallel.pp == 1 && scenario_.parallel.virtual_stages == 1) scenario_.parallel.schedule = ScheduleKind::one_f_one_b;
+      check_layout(scenario_.parallel, scenario_.model, scenario_.training, fits_world ? world : 0,
+                   file_, problems_);
+    // Without a pipeline every schedule is one forward and one backward after the other; gpipe
+    // would hold all forwards.
+    if (scenario_.parallel.pp == 1 && scenario_.parallel.virtual_stages == 1)
+      scenario_.parallel.schedule = ScheduleKind::one_f_one_b;
 
     read_strategy_section(r);
-    if (auto compression = r.object("compression")) scenario_.compression = read_compression(*compression);
+    if (auto compression = r.object("compression"))
+      scenario_.compression = read_compression(*compression);
     const int nodes = has_cluster_ ? scenario_.cluster.nodes() : 0;
-    for (const ObjectReader& straggler : r.objects("stragglers")) scenario_.stragglers.push_back(read_straggler(straggler, world, nodes));
-    if (auto mitigation = r.object("mitigation")) scenario_.mitigation = read_mitigation(*mitigation);
+    for (const ObjectReader& straggler : r.objects("stragglers"))
+      scenario_.stragglers.push_back(read_straggler(straggler, world, nodes));
+    if (auto mitigation = r.object("mitigation"))
+      scenario_.mitigation = read_mitigation(*mitigation);
     if (auto sync = r.object("sync")) scenario_.sync = read_sync(*sync, nodes);
     if (auto converge = r.object("converge")) scenario_.converge = read_converge(*converge);
-    if (has_cluster_ && has_layout && problems_.empty()) check_tradeoffs(scenario_, file_, problems_);
+    if (has_cluster_ && has_layout && problems_.empty())
+      check_tradeoffs(scenario_, file_, problems_);
     check_link_events();
   }
 
@@ -187,9 +230,11 @@ class Assembly {
                                        bytes_per_element(scenario_.training.gradient_precision));
   }
 
-  // True when nothing worse than an unknown key was found since: values may then be checked against each other.
+  // True when nothing worse than an unknown key was found since: values may then be checked against
+  // each other.
   bool is_sound_since(std::size_t before) const {
-    return std::all_of(problems_.list().begin() + static_cast<std::ptrdiff_t>(before), problems_.list().end(),
+    return std::all_of(problems_.list().begin() + static_cast<std::ptrdiff_t>(before),
+                       problems_.list().end(),
                        [](const Problem& p) { return p.message == "is not a known key"; });
   }
 
@@ -198,53 +243,78 @@ class Assembly {
     ParallelLayout& layout = scenario_.parallel;
     if (layout.dp > 0) return true;
     const std::int64_t model_ranks = std::int64_t{layout.tp} * layout.pp * layout.cp;
-    if (world == 0) { layout.dp = 1; return false; }
+    if (world == 0) {
+      layout.dp = 1;
+      return false;
+    }
     layout.dp = static_cast<int>(std::max<std::int64_t>(1, world / model_ranks));
     if (world % model_ranks == 0) {
-      scenario_.notes.push_back(fmt::format("parallel.dp = {} from {} GPUs / (tp {} x pp {} x cp {})", layout.dp, world, layout.tp, layout.pp, layout.cp));
+      scenario_.notes.push_back(
+          fmt::format("parallel.dp = {} from {} GPUs / (tp {} x pp {} x cp {})", layout.dp, world,
+                      layout.tp, layout.pp, layout.cp));
       return true;
     }
-    problem("/parallel", fmt::format("tp x pp x cp = {} x {} x {} = {} does not divide the {} GPUs of the cluster", layout.tp, layout.pp, layout.cp, model_ranks, world),
-            fmt::format("{} GPUs would be used", std::max<std::int64_t>(model_ranks, world - world % model_ranks)));
+    problem(
+        "/parallel",
+        fmt::format("tp x pp x cp = {} x {} x {} = {} does not divide the {} GPUs of the cluster",
+                    layout.tp, layout.pp, layout.cp, model_ranks, world),
+        fmt::format("{} GPUs would be used",
+                    std::max<std::int64_t>(model_ranks, world - world % model_ranks)));
     return false;
   }
 
   // A scenario may leave out the batch and the sequence: a stated default stands in for them.
-  // Where model or layout are faulty their defaults cannot be known: a stand-in keeps that from being a second problem.
+  // Where model or layout are faulty their defaults cannot be known: a stand-in keeps that from
+  // being a second problem.
   void fill_training_defaults(bool is_known) {
     if (merged_.contains("training") && !merged_["training"].is_object()) return;
     Json& training = merged_["training"];
     if (training.is_null()) training = Json::object();
     if (!is_known) {
-      for (const char* key : {"sequence_length", "global_batch"}) if (!training.contains(key)) training[key] = 1;
+      for (const char* key : {"sequence_length", "global_batch"})
+        if (!training.contains(key)) training[key] = 1;
       return;
     }
     if (has_cluster_ && !training.contains("precision")) {
       const auto& groups = scenario_.cluster.groups;
-      const bool lacks_bf16 = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return !computes(g.spec.gpu, Precision::bf16); });
+      const bool lacks_bf16 = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) {
+        return !computes(g.spec.gpu, Precision::bf16);
+      });
       if (lacks_bf16) {
         training["precision"] = "fp16";
-        scenario_.notes.push_back(fmt::format("training.precision = fp16: {} computes no bf16", groups.front().spec.gpu.name));
+        scenario_.notes.push_back(fmt::format("training.precision = fp16: {} computes no bf16",
+                                              groups.front().spec.gpu.name));
       }
     }
     if (!training.contains("sequence_length")) {
-      const bool has_tokens = scenario_.model.kind == ModelKind::transformer || scenario_.model.kind == ModelKind::moe;
+      const bool has_tokens =
+          scenario_.model.kind == ModelKind::transformer || scenario_.model.kind == ModelKind::moe;
       const std::int64_t positions = scenario_.model.transformer.max_positions;
-      const std::int64_t tokens = !has_tokens ? 1 : positions > 0 ? std::min<std::int64_t>(positions, 4096) : 4096;
+      const std::int64_t tokens = !has_tokens     ? 1
+                                  : positions > 0 ? std::min<std::int64_t>(positions, 4096)
+                                                  : 4096;
       training["sequence_length"] = tokens;
       scenario_.notes.push_back(fmt::format("training.sequence_length = {} was not given", tokens));
     }
     if (training.contains("global_batch")) return;
     const Json micro = training.value("micro_batch", Json(1));
-    const std::int64_t micro_batch = micro.is_number_integer() && micro.get<std::int64_t>() > 0 && micro.get<std::int64_t>() < (1 << 20) ? micro.get<std::int64_t>() : 1;
-    // Four micro-batches per stage leave a bubble of about a fifth; without a pipeline one is enough.
+    const std::int64_t micro_batch = micro.is_number_integer() && micro.get<std::int64_t>() > 0 &&
+                                             micro.get<std::int64_t>() < (1 << 20)
+                                         ? micro.get<std::int64_t>()
+                                         : 1;
+    // Four micro-batches per stage leave a bubble of about a fifth; without a pipeline one is
+    // enough.
     const std::int64_t micro_batches = scenario_.parallel.pp > 1 ? 4 * scenario_.parallel.pp : 1;
     training["global_batch"] = micro_batch * micro_batches * scenario_.parallel.dp;
-    scenario_.notes.push_back(fmt::format("training.global_batch = {} was not given: {} micro-batches of {} on each of {} replicas",
-                                          micro_batch * micro_batches * scenario_.parallel.dp, micro_batches, micro_batch, scenario_.parallel.dp));
+    scenario_.notes.push_back(fmt::format(
+        "training.global_batch = {} was not given: {} micro-batches of {} on each of {} replicas",
+        micro_batch * micro_batches * scenario_.parallel.dp, micro_batches, micro_batch,
+        scenario_.parallel.dp));
   }
 
-  static bool computes(const GpuSpec& gpu, Precision precision) { return gpu.peak(precision).value > 0; }
+  static bool computes(const GpuSpec& gpu, Precision precision) {
+    return gpu.peak(precision).value > 0;
+  }
 
   // A rate that the hardware does not have would be made up.
   void check_precision() {
@@ -255,8 +325,10 @@ class Assembly {
       std::vector<std::string> has;
       for (const std::string& text : enum_texts<Precision>())
         if (computes(gpu, *enum_from_text<Precision>(text))) has.push_back(text);
-      problem("/training/precision", fmt::format("{} states no rate for {}", gpu.name, text_of(scenario_.training.precision)),
-              "it has " + joined(has));
+      problem(
+          "/training/precision",
+          fmt::format("{} states no rate for {}", gpu.name, text_of(scenario_.training.precision)),
+          "it has " + joined(has));
       return;
     }
   }
@@ -264,8 +336,11 @@ class Assembly {
   void check_link_events() {
     if (!has_cluster_) return;
     for (std::size_t i = 0; i < scenario_.cluster.link_events.size(); ++i)
-      if (const int node = scenario_.cluster.link_events[i].node; node < 0 || node >= scenario_.cluster.nodes())
-        problem(fmt::format("/cluster/link_events/{}/node", i), fmt::format("node {} does not exist; nodes are 0 to {}", node, scenario_.cluster.nodes() - 1));
+      if (const int node = scenario_.cluster.link_events[i].node;
+          node < 0 || node >= scenario_.cluster.nodes())
+        problem(fmt::format("/cluster/link_events/{}/node", i),
+                fmt::format("node {} does not exist; nodes are 0 to {}", node,
+                            scenario_.cluster.nodes() - 1));
   }
 
   LayeredDocument& document_;
@@ -273,11 +348,13 @@ class Assembly {
   const std::string& file_;
   Problems problems_;
   Scenario scenario_;
-  bool can_read_cluster_ = false, can_read_model_ = false, can_read_strategy_ = false, has_cluster_ = false;
+  bool can_read_cluster_ = false, can_read_model_ = false, can_read_strategy_ = false,
+       has_cluster_ = false;
 };
 }  // namespace
 
-Scenario assemble(LayeredDocument& document, Json user, const std::string& file, Problems& problems) {
+Scenario assemble(LayeredDocument& document, Json user, const std::string& file,
+                  Problems& problems) {
   return Assembly(document, std::move(user), file).run(problems);
 }
 }  // namespace stepcast

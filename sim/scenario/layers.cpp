@@ -18,7 +18,8 @@ bool resolves(const Json& document, const std::string& pointer) {
       if (it == node->end()) return false;
       node = &*it;
     } else if (node->is_array()) {
-      const bool is_index = !key.empty() && key.size() < 7 && key.find_first_not_of("0123456789") == std::string::npos;
+      const bool is_index = !key.empty() && key.size() < 7 &&
+                            key.find_first_not_of("0123456789") == std::string::npos;
       if (!is_index || std::stoul(key) >= node->size()) return false;
       node = &(*node)[std::stoul(key)];
     } else {
@@ -32,16 +33,23 @@ bool resolves(const Json& document, const std::string& pointer) {
 Json LayeredDocument::merged() const {
   Json document = Json::object();
   for (const Layer& layer : layers_) {
-    if (layer.prefix.empty()) { merge_json(document, layer.content); continue; }
+    if (layer.prefix.empty()) {
+      merge_json(document, layer.content);
+      continue;
+    }
     merge_json(document, Json::object({{layer.prefix.substr(1), layer.content}}));
   }
   return document;
 }
 
 Problem LayeredDocument::placed(Problem problem) const {
-  if (problem.file != main_file_ || problem.place.empty() || problem.place[0] != '/') return problem;
+  if (problem.file != main_file_ || problem.place.empty() || problem.place[0] != '/')
+    return problem;
   for (const std::string& pointer : set_pointers_)
-    if (is_at_or_under(problem.place, pointer)) { problem.file = "--set"; return problem; }
+    if (is_at_or_under(problem.place, pointer)) {
+      problem.file = "--set";
+      return problem;
+    }
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     if (!layer->prefix.empty() && !is_at_or_under(problem.place, layer->prefix)) continue;
     const std::string inner = problem.place.substr(layer->prefix.size());
@@ -50,8 +58,12 @@ Problem LayeredDocument::placed(Problem problem) const {
     problem.place = inner;
     return problem;
   }
-  for (const std::string& pointer : set_pointers_)  // a container that exists only because a setting reached into it
-    if (is_at_or_under(pointer, problem.place)) { problem.file = "--set"; return problem; }
+  for (const std::string& pointer :
+       set_pointers_)  // a container that exists only because a setting reached into it
+    if (is_at_or_under(pointer, problem.place)) {
+      problem.file = "--set";
+      return problem;
+    }
   return problem;  // a missing key belongs into the file that the person named
 }
 }  // namespace stepcast

@@ -14,8 +14,9 @@ struct Layer {
   Json content;
 };
 
-/// The layers of one scenario, weakest first. A scenario file lies above its includes, and those above the presets, so
-/// that what a person wrote wins; a problem is reported in the file whose text has to change.
+/// The layers of one scenario, weakest first. A scenario file lies above its includes, and those
+/// above the presets, so that what a person wrote wins; a problem is reported in the file whose
+/// text has to change.
 class LayeredDocument {
  public:
   explicit LayeredDocument(std::string main_file) : main_file_(std::move(main_file)) {}
@@ -36,7 +37,8 @@ class LayeredDocument {
   std::vector<std::string> set_pointers_;
 };
 
-/// The content of scenarios/<kind>/<name>.json without its notes to the reader ("description", "source", "sources").
-/// Unknown names are a problem at `place` with the nearest known one.
-Result<Json> read_preset(const std::string& kind, const std::string& name, const std::string& file, const std::string& place);
+/// The content of scenarios/<kind>/<name>.json without its notes to the reader ("description",
+/// "source", "sources"). Unknown names are a problem at `place` with the nearest known one.
+Result<Json> read_preset(const std::string& kind, const std::string& name, const std::string& file,
+                         const std::string& place);
 }  // namespace stepcast

@@ -13,7 +13,8 @@ namespace stepcast {
 namespace fs = std::filesystem;
 namespace {
 
-Result<Scenario> loaded(Json content, const std::string& file, const std::vector<std::string>& settings) {
+Result<Scenario> loaded(Json content, const std::string& file,
+                        const std::vector<std::string>& settings) {
   Problems problems;
   LayeredDocument document(file);
   std::error_code error;
@@ -24,8 +25,10 @@ Result<Scenario> loaded(Json content, const std::string& file, const std::vector
   Json user = document.merged();
   for (const std::string& setting : settings) {
     const auto applied = apply_setting(user, setting);
-    if (applied) document.mark_setting(setting.substr(0, setting.find('=')));
-    else problems.add(applied.problems());
+    if (applied)
+      document.mark_setting(setting.substr(0, setting.find('=')));
+    else
+      problems.add(applied.problems());
   }
   Scenario scenario = assemble(document, std::move(user), file, problems);
   if (!problems.empty()) return problems;
@@ -33,7 +36,9 @@ Result<Scenario> loaded(Json content, const std::string& file, const std::vector
 }
 }  // namespace
 
-Result<Scenario> scenario_of(Json document, const std::string& file) { return loaded(std::move(document), file, {}); }
+Result<Scenario> scenario_of(Json document, const std::string& file) {
+  return loaded(std::move(document), file, {});
+}
 
 Result<Scenario> load_scenario(const std::string& path, const std::vector<std::string>& settings) {
   auto content = read_json_file(path);

@@ -29,7 +29,8 @@ RankRanges rank_ranges_of(const std::string& text, int world) {
     } else if (*last < *first) {
       result.faults.push_back("the range " + part + " falls");
     } else if (world > 0 && *last >= world) {
-      result.faults.push_back("rank " + std::to_string(*last) + " does not exist; ranks are 0 to " + std::to_string(world - 1));
+      result.faults.push_back("rank " + std::to_string(*last) + " does not exist; ranks are 0 to " +
+                              std::to_string(world - 1));
     } else {
       result.ranges.emplace_back(*first, *last);
     }

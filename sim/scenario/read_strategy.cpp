@@ -18,18 +18,26 @@ StrategySpec read_strategy(ObjectReader r, int dp, std::int64_t gradient_element
   s.host = r.one_of<HostMode>("host", s.host);
   s.host_scale = r.number("host_scale", {.fallback = s.host_scale, .min = 0, .max = 1000});
 
-  // A bucket is stated in MiB (PyTorch, Horovod) or in elements that grow with the data-parallel size (Megatron).
-  const auto bucket = r.optional_number("bucket_MiB", {.min = 1.0 / 1024, .max = kLargestBucket_MiB});
-  const auto elements = r.optional_integer("bucket_elements", {.min = 1, .max = std::int64_t{1} << 40});
-  const auto per_rank = r.optional_integer("bucket_elements_per_dp_rank", {.min = 0, .max = std::int64_t{1} << 40});
+  // A bucket is stated in MiB (PyTorch, Horovod) or in elements that grow with the data-parallel
+  // size (Megatron).
+  const auto bucket =
+      r.optional_number("bucket_MiB", {.min = 1.0 / 1024, .max = kLargestBucket_MiB});
+  const auto elements =
+      r.optional_integer("bucket_elements", {.min = 1, .max = std::int64_t{1} << 40});
+  const auto per_rank =
+      r.optional_integer("bucket_elements_per_dp_rank", {.min = 0, .max = std::int64_t{1} << 40});
   if (bucket) {
-    if (elements || per_rank) r.problem("bucket_MiB", "stands beside bucket_elements, which says the same in elements", "keep one of them");
+    if (elements || per_rank)
+      r.problem("bucket_MiB", "stands beside bucket_elements, which says the same in elements",
+                "keep one of them");
     s.bucket_bytes = bytes_from_MiB(*bucket);
   } else {
-    const std::int64_t count = std::max(elements.value_or(40'000'000), per_rank.value_or(0) * std::max(dp, 1));
+    const std::int64_t count =
+        std::max(elements.value_or(40'000'000), per_rank.value_or(0) * std::max(dp, 1));
     s.bucket_bytes = Bytes(count * gradient_element_bytes);
   }
-  s.first_bucket_bytes = bytes_from_MiB(r.number("first_bucket_MiB", {.fallback = 0, .max = kLargestBucket_MiB}));
+  s.first_bucket_bytes =
+      bytes_from_MiB(r.number("first_bucket_MiB", {.fallback = 0, .max = kLargestBucket_MiB}));
 
   s.overlap_grad_reduce = r.boolean("overlap_grad_reduce", s.overlap_grad_reduce);
   s.overlap_param_gather = r.boolean("overlap_param_gather", s.overlap_param_gather);
@@ -38,15 +46,18 @@ StrategySpec read_strategy(ObjectReader r, int dp, std::int64_t gradient_element
   s.batch_blocks_host = r.boolean("batch_blocks_host", s.batch_blocks_host);
   s.loss_blocks_host = r.boolean("loss_blocks_host", s.loss_blocks_host);
   s.tp_overlap = r.number("tp_overlap", {.fallback = s.tp_overlap, .min = 0, .max = 1});
-  s.prefetch = static_cast<int>(r.integer("prefetch", {.fallback = s.prefetch, .min = 0, .max = 1024}));
+  s.prefetch =
+      static_cast<int>(r.integer("prefetch", {.fallback = s.prefetch, .min = 0, .max = 1024}));
   s.reshard_after_forward = r.boolean("reshard_after_forward", s.reshard_after_forward);
   s.blocking_step_end = r.boolean("blocking_step_end", s.blocking_step_end);
   s.collective_algorithm = r.one_of<Algorithm>("collective_algorithm", s.collective_algorithm);
   s.cycle_s = r.number("cycle_ms", {.fallback = 0, .min = 0, .max = 10'000}) * 1e-3;
-  s.negotiation_hop_s = r.number("negotiation_hop_us", {.fallback = 0, .min = 0, .max = 1e6}) * 1e-6;
+  s.negotiation_hop_s =
+      r.number("negotiation_hop_us", {.fallback = 0, .min = 0, .max = 1e6}) * 1e-6;
   s.find_unused_parameters = r.boolean("find_unused_parameters", false);
   s.offload = r.one_of<Offload>("offload", Offload::none);
-  s.cpu_update_parameters_per_s = r.number("cpu_update_Gparameters_per_s", {.fallback = 0, .min = 0, .max = 1e4}) * 1e9;
+  s.cpu_update_parameters_per_s =
+      r.number("cpu_update_Gparameters_per_s", {.fallback = 0, .min = 0, .max = 1e4}) * 1e9;
   r.done();
   return s;
 }

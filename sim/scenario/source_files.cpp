@@ -18,7 +18,8 @@ std::string text_at(const Json& document, const char* section, const char* key) 
 }
 }  // namespace
 
-std::vector<std::string> source_files(const std::string& path, const std::vector<std::string>& settings) {
+std::vector<std::string> source_files(const std::string& path,
+                                      const std::vector<std::string>& settings) {
   std::set<std::string> files{path};
   auto content = read_json_file(path);
   if (!content) return {path};

@@ -9,8 +9,13 @@
 namespace stepcast {
 namespace {
 
-/// A key of a section ("cluster" or "cluster/fabric"), and why nothing reads it; "" when something does.
-struct Reader { const char* section; const char* key; std::string reason; };
+/// A key of a section ("cluster" or "cluster/fabric"), and why nothing reads it; "" when something
+/// does.
+struct Reader {
+  const char* section;
+  const char* key;
+  std::string reason;
+};
 
 bool is_written(const Json& user, const Reader& reader) {
   return user.contains(Json::json_pointer("/" + std::string(reader.section) + "/" + reader.key));
@@ -22,15 +27,19 @@ std::string when(bool is_unused, const char* reason) { return is_unused ? reason
 std::string flat_reason(const ClusterSpec& cluster) {
   const FabricSpec& fabric = cluster.fabric;
   switch (fabric.kind) {
-    case FabricKind::single_switch: return "a single switch joins all nodes";
-    case FabricKind::torus: return "a torus has no leaves";
+    case FabricKind::single_switch:
+      return "a single switch joins all nodes";
+    case FabricKind::torus:
+      return "a torus has no leaves";
     case FabricKind::fat_tree:
     case FabricKind::rail_optimized:
     case FabricKind::dragonfly:
       return cluster.nodes() <= fabric.nodes_per_leaf
-                 ? fmt::format("all {} nodes hang on one leaf (nodes_per_leaf {})", cluster.nodes(), fabric.nodes_per_leaf)
+                 ? fmt::format("all {} nodes hang on one leaf (nodes_per_leaf {})", cluster.nodes(),
+                               fabric.nodes_per_leaf)
                  : "";
-    case FabricKind::none: return "";
+    case FabricKind::none:
+      return "";
   }
   return "";
 }
@@ -40,23 +49,36 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
   const ParallelLayout& layout = s.parallel;
   const auto& groups = s.cluster.groups;
   const std::string no_pipeline = when(layout.pp == 1, "pp is 1");
-  const std::string not_gathered = when(layout.zero_stage < 3, "only zero_stage 3 gathers parameters layer by layer");
-  const std::string no_replicas = when(layout.dp * layout.cp == 1, "dp x cp is 1, so no gradient is sent");
+  const std::string not_gathered =
+      when(layout.zero_stage < 3, "only zero_stage 3 gathers parameters layer by layer");
+  const std::string no_replicas =
+      when(layout.dp * layout.cp == 1, "dp x cp is 1, so no gradient is sent");
   const std::string one_node = when(s.cluster.nodes() == 1, "the cluster has one node");
-  const bool has_peers = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.spec.gpus > 1; });
+  const bool has_peers =
+      std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.spec.gpus > 1; });
   const std::string single_gpus = when(!has_peers, "a node has one GPU");
   const bool is_flash = s.training.attention != AttentionKind::unfused;
-  const bool averages = s.sync.mode == SyncMode::local_sgd || s.sync.mode == SyncMode::gossip || s.sync.mode == SyncMode::elastic;
+  const bool averages = s.sync.mode == SyncMode::local_sgd || s.sync.mode == SyncMode::gossip ||
+                        s.sync.mode == SyncMode::elastic;
   const bool is_layerwise = layout.zero_stage == 3;
   const std::string no_buckets = !no_replicas.empty() ? no_replicas
-                                 : averages           ? "replicas exchange parameters, not gradients"
-                                                      : when(is_layerwise, "zero_stage 3 reduces layer by layer");
-  const std::string replicas_only = !no_replicas.empty() ? no_replicas : when(s.parallel.zero_stage > 0, "only plain data parallelism asks which parameters were used");
+                                 : averages
+                                     ? "replicas exchange parameters, not gradients"
+                                     : when(is_layerwise, "zero_stage 3 reduces layer by layer");
+  const std::string replicas_only =
+      !no_replicas.empty() ? no_replicas
+                           : when(s.parallel.zero_stage > 0,
+                                  "only plain data parallelism asks which parameters were used");
   const std::string no_host = when(s.strategy.host == HostMode::none, "host is \"none\"");
 
   const std::string flat = s.cluster.nodes() > 1 ? flat_reason(s.cluster) : "";
-  const std::string no_pods = !flat.empty() ? flat : when(s.cluster.nodes() > 1 && s.cluster.fabric.leaves_per_pod == 0, "leaves_per_pod is 0");
-  const std::string not_hashed = !flat.empty() ? flat : when(s.cluster.fabric.routing != Routing::hashed, "only hashed routing picks among uplinks");
+  const std::string no_pods =
+      !flat.empty() ? flat
+                    : when(s.cluster.nodes() > 1 && s.cluster.fabric.leaves_per_pod == 0,
+                           "leaves_per_pod is 0");
+  const std::string not_hashed = !flat.empty() ? flat
+                                               : when(s.cluster.fabric.routing != Routing::hashed,
+                                                      "only hashed routing picks among uplinks");
   const bool is_torus = s.cluster.fabric.kind == FabricKind::torus;
 
   const std::vector<Reader> readers{
@@ -69,17 +91,24 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       {"strategy", "bucket_elements", no_buckets},
       {"strategy", "first_bucket_MiB", no_buckets},
       {"strategy", "overlap_grad_reduce", no_replicas},
-      {"strategy", "overlap_param_gather", !no_replicas.empty() ? no_replicas : when(is_layerwise, "zero_stage 3 gathers layer by layer, see prefetch")},
+      {"strategy", "overlap_param_gather",
+       !no_replicas.empty()
+           ? no_replicas
+           : when(is_layerwise, "zero_stage 3 gathers layer by layer, see prefetch")},
       {"strategy", "host_scale", no_host},
       {"strategy", "framework", no_host},
-      {"training", "causal_skips_half", when(!is_flash, "unfused attention computes the full square")},
+      {"training", "causal_skips_half",
+       when(!is_flash, "unfused attention computes the full square")},
       {"cluster", "gpu_link_GBps", single_gpus},
       {"cluster", "in_switch_reduction", single_gpus},
       {"strategy", "cycle_ms", no_replicas},
       {"strategy", "negotiation_hop_us", when(s.strategy.cycle_s == 0, "cycle_ms is 0")},
       {"strategy", "find_unused_parameters", replicas_only},
-      {"strategy", "cpu_update_Gparameters_per_s", when(s.strategy.offload == Offload::none, "offload is \"none\"")},
-      {"cluster", "host_to_device_GBps", when(s.strategy.offload == Offload::none && !s.sync.has_servers(), "nothing is copied to or from host memory")},
+      {"strategy", "cpu_update_Gparameters_per_s",
+       when(s.strategy.offload == Offload::none, "offload is \"none\"")},
+      {"cluster", "host_to_device_GBps",
+       when(s.strategy.offload == Offload::none && !s.sync.has_servers(),
+            "nothing is copied to or from host memory")},
       {"cluster", "nics", one_node},
       {"cluster", "nic_Gbps", one_node},
       {"cluster", "nic_GBps", one_node},
@@ -90,13 +119,17 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       {"cluster/fabric", "uplinks_per_leaf", not_hashed},
       {"cluster/fabric", "routing", flat},
       {"cluster/fabric", "nodes_per_leaf", when(is_torus, "a torus has no leaves")},
-      {"cluster/fabric", "hop_latency_us", is_torus ? "" : flat.empty() ? "" : flat + ", and the profile's start-up time holds that hop"},
+      {"cluster/fabric", "hop_latency_us",
+       is_torus       ? ""
+       : flat.empty() ? ""
+                      : flat + ", and the profile's start-up time holds that hop"},
       {"cluster", "placement", is_torus || !s.cluster.is_uniform() ? "" : flat},
   };
   std::vector<std::string> unused;
   for (const Reader& reader : readers)
     if (!reader.reason.empty() && is_written(user, reader))
-      unused.push_back("/" + std::string(reader.section) + "/" + reader.key + " has no effect: " + reader.reason);
+      unused.push_back("/" + std::string(reader.section) + "/" + reader.key +
+                       " has no effect: " + reader.reason);
   return unused;
 }
 }  // namespace stepcast

@@ -3,9 +3,10 @@
 #include "sim/schedule/orders.hpp"
 
 namespace stepcast::orders {
-/// A stage warms up with as many forwards as there are stages behind it, then alternates one forward and one backward,
-/// so that it never holds more than pp - stage micro-batches.
-/// Source: Narayanan et al., "Memory-Efficient Pipeline-Parallel DNN Training" (PipeDream-Flush), ICML 2021.
+/// A stage warms up with as many forwards as there are stages behind it, then alternates one
+/// forward and one backward, so that it never holds more than pp - stage micro-batches. Source:
+/// Narayanan et al., "Memory-Efficient Pipeline-Parallel DNN Training" (PipeDream-Flush), ICML
+/// 2021.
 ///
 ///   stage 0  F0 F1 F2 .  .  B0 F3 B1 .  B2 .  B3
 ///   stage 2  .  .  F0 B0 F1 B1 F2 B2 F3 B3

@@ -5,8 +5,10 @@
 #include "sim/scenario/straggler_spec.hpp"
 
 namespace stepcast {
-/// A rank's loader: reads batches one after another, at most `prefetch` ahead of the step that takes them.
-///   batch k is read from max(end of reading k-1, moment k - prefetch was taken) on; a step waits until its batch is there.
+/// A rank's loader: reads batches one after another, at most `prefetch` ahead of the step that
+/// takes them.
+///   batch k is read from max(end of reading k-1, moment k - prefetch was taken) on; a step waits
+///   until its batch is there.
 /// The first `prefetch` batches are there when the run begins.
 class StorageQueue {
  public:
@@ -17,8 +19,8 @@ class StorageQueue {
  private:
   SlowStorageSpec spec_;
   std::uint64_t key_;
-  std::int64_t next_ = 0;       // batch
+  std::int64_t next_ = 0;  // batch
   double reader_free_ = 0;
-  std::deque<double> taken_;    // moments at which the last `prefetch` batches were taken
+  std::deque<double> taken_;  // moments at which the last `prefetch` batches were taken
 };
 }  // namespace stepcast

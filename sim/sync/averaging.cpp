@@ -9,7 +9,8 @@
 
 namespace stepcast {
 
-void SyncRun::log_update(std::uint32_t worker, int step, std::int64_t read_version, std::int64_t staleness, bool is_dropped, int peer) {
+void SyncRun::log_update(std::uint32_t worker, int step, std::int64_t read_version,
+                         std::int64_t staleness, bool is_dropped, int peer) {
   if (is_over()) return;  // what was under way when the last wanted update entered
   SyncUpdate u;
   u.order = static_cast<std::int64_t>(applied_);
@@ -26,26 +27,31 @@ void SyncRun::log_update(std::uint32_t worker, int step, std::int64_t read_versi
     for (const Network::Handle timer : link_timers_) network_.cancel_timer(timer);
 }
 
-// The gradient of a step without servers: backup workers meet at once, the others first update their own parameters and meet
-// when the period is over.
+// The gradient of a step without servers: backup workers meet at once, the others first update
+// their own parameters and meet when the period is over.
 void SyncRun::after_local_step(std::uint32_t worker) {
   if (job_.spec.mode == SyncMode::bsp) return arrive_at_round(worker);
   compute(worker, job_.optimizer, [this, worker] {
     WorkerState& now = workers_[worker];
     if (now.steps_done % job_.spec.period != 0) return begin_step(worker);
     switch (job_.spec.mode) {
-      case SyncMode::gossip: return gossip(worker);
-      case SyncMode::elastic: return elastic_exchange(worker);
-      default: return arrive_at_round(worker);
+      case SyncMode::gossip:
+        return gossip(worker);
+      case SyncMode::elastic:
+        return elastic_exchange(worker);
+      default:
+        return arrive_at_round(worker);
     }
   });
 }
 
 void SyncRun::arrive_at_round(std::uint32_t worker) {
   WorkerState& s = workers_[worker];
-  const int needed = static_cast<int>(workers_.size()) - (job_.spec.mode == SyncMode::bsp ? job_.spec.backup_workers : 0);
-  // A replica that comes when the round it computed for is on its way or over has its gradient dropped. It takes the
-  // parameters from a neighbour once that round is over and goes on with the others.
+  const int needed = static_cast<int>(workers_.size()) -
+                     (job_.spec.mode == SyncMode::bsp ? job_.spec.backup_workers : 0);
+  // A replica that comes when the round it computed for is on its way or over has its gradient
+  // dropped. It takes the parameters from a neighbour once that round is over and goes on with the
+  // others.
   if (s.step < open_round_ || round_is_moving_) {
     log_update(worker, s.step, s.read_version, 0, true);
     change(worker, Doing::waiting_for_others);
@@ -53,11 +59,12 @@ void SyncRun::arrive_at_round(std::uint32_t worker) {
     if (!round_is_moving_) {
       late_.pop_back();
       change(worker, Doing::transferring);
-      send_between(job_.workers[(worker + 1) % workers_.size()].node, job_.workers[worker].node, [this, worker] {
-        workers_[worker].step = open_round_;
-        workers_[worker].read_version = static_cast<std::int64_t>(applied_);
-        begin_step(worker);
-      });
+      send_between(job_.workers[(worker + 1) % workers_.size()].node, job_.workers[worker].node,
+                   [this, worker] {
+                     workers_[worker].step = open_round_;
+                     workers_[worker].read_version = static_cast<std::int64_t>(applied_);
+                     begin_step(worker);
+                   });
     }
     return;
   }
@@ -94,7 +101,8 @@ void SyncRun::end_round() {
   late_.clear();
   round_is_moving_ = false;
   ++open_round_;
-  const auto version = static_cast<std::int64_t>(applied_) + static_cast<std::int64_t>(members.size());
+  const auto version =
+      static_cast<std::int64_t>(applied_) + static_cast<std::int64_t>(members.size());
   for (const std::uint32_t w : members) {
     WorkerState& s = workers_[w];
     log_update(w, s.step, s.read_version, 0);
@@ -103,8 +111,10 @@ void SyncRun::end_round() {
   }
   for (const std::uint32_t w : members) {
     const bool updates_now = job_.spec.mode == SyncMode::bsp;
-    if (updates_now) compute(w, job_.optimizer, [this, w] { begin_step(w); });
-    else begin_step(w);
+    if (updates_now)
+      compute(w, job_.optimizer, [this, w] { begin_step(w); });
+    else
+      begin_step(w);
   }
   for (const std::uint32_t w : late) {
     change(w, Doing::transferring);
@@ -120,7 +130,10 @@ void SyncRun::send_between(int from_node, int to_node, std::function<void()> the
   payload_ += job_.payload_message_bytes;
   network_.after(job_.message_startup_s, [this, from_node, to_node, then = std::move(then)] {
     std::vector<LinkId> route;
-    if (from_node != to_node) job_.topology->append_route(from_node, to_node, static_cast<std::uint64_t>(from_node) * 131 + static_cast<std::uint64_t>(to_node), route);
+    if (from_node != to_node)
+      job_.topology->append_route(
+          from_node, to_node,
+          static_cast<std::uint64_t>(from_node) * 131 + static_cast<std::uint64_t>(to_node), route);
     if (route.empty() || job_.message_bytes <= 0) {
       network_.after(0, then);
       return;
@@ -129,20 +142,24 @@ void SyncRun::send_between(int from_node, int to_node, std::function<void()> the
   });
 }
 
-// ring: the parameters go to both neighbours and theirs are waited for. random: a drawn peer swaps its parameters as they are.
+// ring: the parameters go to both neighbours and theirs are waited for. random: a drawn peer swaps
+// its parameters as they are.
 void SyncRun::gossip(std::uint32_t worker) {
   WorkerState& s = workers_[worker];
   const auto n = static_cast<std::uint32_t>(workers_.size());
   const int exchange = s.exchange_round++;
   change(worker, Doing::transferring);
   if (job_.spec.peers == GossipPeers::random) {
-    auto peer = static_cast<std::uint32_t>(mixed_bits(mixed_bits(job_.seed, worker), static_cast<std::uint64_t>(exchange)) % (n - 1));
+    auto peer = static_cast<std::uint32_t>(
+        mixed_bits(mixed_bits(job_.seed, worker), static_cast<std::uint64_t>(exchange)) % (n - 1));
     if (peer >= worker) ++peer;
     auto pending = std::make_shared<int>(2);
     const auto done = [this, worker, peer, pending] {
       if (--*pending > 0) return;
       WorkerState& me = workers_[worker];
-      log_update(worker, me.steps_done - 1, static_cast<std::int64_t>(applied_), std::abs(me.steps_done - workers_[peer].steps_done), false, static_cast<int>(peer));
+      log_update(worker, me.steps_done - 1, static_cast<std::int64_t>(applied_),
+                 std::abs(me.steps_done - workers_[peer].steps_done), false,
+                 static_cast<int>(peer));
       begin_step(worker);
     };
     send_between(job_.workers[worker].node, job_.workers[peer].node, done);
@@ -151,8 +168,10 @@ void SyncRun::gossip(std::uint32_t worker) {
   }
   s.awaits_neighbours = true;
   const std::uint32_t next = (worker + 1) % n, before = (worker + n - 1) % n;
-  for (const std::uint32_t peer : n == 2 ? std::vector<std::uint32_t>{next} : std::vector<std::uint32_t>{next, before})
-    send_between(job_.workers[worker].node, job_.workers[peer].node, [this, peer, exchange] { gossip_arrived(peer, exchange); });
+  for (const std::uint32_t peer :
+       n == 2 ? std::vector<std::uint32_t>{next} : std::vector<std::uint32_t>{next, before})
+    send_between(job_.workers[worker].node, job_.workers[peer].node,
+                 [this, peer, exchange] { gossip_arrived(peer, exchange); });
   gossip_arrived(worker, -1);
 }
 

@@ -12,7 +12,8 @@ namespace {
 SyncCompute part(const SyncCompute& c, double share) { return {c.scaled * share, c.fixed * share}; }
 }  // namespace
 
-SyncRun::SyncRun(const SyncJob& job, Network& network) : job_(job), network_(network), workers_(job.workers.size()), servers_(job.servers.size()) {
+SyncRun::SyncRun(const SyncJob& job, Network& network)
+    : job_(job), network_(network), workers_(job.workers.size()), servers_(job.servers.size()) {
   STEPCAST_ASSERT(network.now() == 0 && !job.workers.empty(), "a job runs on a network of its own");
   for (std::size_t i = 0; i < job.links.size(); ++i) {
     const LinkId id = network.link(job.links[i].name, job.links[i].capacity.value);
@@ -32,8 +33,11 @@ SyncRun::SyncRun(const SyncJob& job, Network& network) : job_(job), network_(net
     workers_[w].pulls_left.assign(job.exchanges.size(), 0);
     workers_[w].exchanges_here = job.exchanges.size();  // everyone starts with the same parameters
   }
-  // Every worker's steps count as one update each; elastic averaging and gossip make one per period, rounds one per worker.
-  const std::size_t contributors = job.workers.size() - (job.spec.mode == SyncMode::bsp ? static_cast<std::size_t>(job.spec.backup_workers) : 0);
+  // Every worker's steps count as one update each; elastic averaging and gossip make one per
+  // period, rounds one per worker.
+  const std::size_t contributors =
+      job.workers.size() -
+      (job.spec.mode == SyncMode::bsp ? static_cast<std::size_t>(job.spec.backup_workers) : 0);
   target_ = static_cast<std::int64_t>(contributors) * std::max(1, job.steps / job.spec.period);
 }
 
@@ -44,7 +48,8 @@ SyncOutcome SyncRun::run() {
   });
   network_.run();
   if (!is_over())
-    throw InternalError("the replicas cannot go on: " + std::to_string(applied_) + " of " + std::to_string(target_) + " updates were made; worker 0 is in step " +
+    throw InternalError("the replicas cannot go on: " + std::to_string(applied_) + " of " +
+                        std::to_string(target_) + " updates were made; worker 0 is in step " +
                         std::to_string(workers_[0].step));
   return outcome();
 }
@@ -54,12 +59,21 @@ void SyncRun::change(std::uint32_t worker, Doing doing) {
   const double now = network_.now();
   Category owner = Category::other;
   switch (s.doing) {
-    case Doing::waiting_for_others: owner = Category::straggler_wait; break;
-    case Doing::transferring: owner = Category::exposed_dp; break;
-    case Doing::computing: owner = Category::compute; break;
-    case Doing::reading_data: owner = Category::data_stall; break;
+    case Doing::waiting_for_others:
+      owner = Category::straggler_wait;
+      break;
+    case Doing::transferring:
+      owner = Category::exposed_dp;
+      break;
+    case Doing::computing:
+      owner = Category::compute;
+      break;
+    case Doing::reading_data:
+      owner = Category::data_stall;
+      break;
     case Doing::paused:
-    case Doing::done: break;
+    case Doing::done:
+      break;
   }
   if (s.doing != Doing::done) s.breakdown[static_cast<std::size_t>(owner)] += now - s.mark;
   s.mark = now;
@@ -72,14 +86,17 @@ double SyncRun::stretched(std::uint32_t worker, const SyncCompute& work) {
   double factor = w.slowdown;
   const std::uint64_t op = (s.is_forward ? 0 : 1ULL << 32) | s.piece;
   if (w.jitter_sigma > 0) {
-    const std::uint64_t key = mixed_bits(mixed_bits(job_.seed, static_cast<std::uint64_t>(s.steps_done)), op);
+    const std::uint64_t key =
+        mixed_bits(mixed_bits(job_.seed, static_cast<std::uint64_t>(s.steps_done)), op);
     double slowest = -1e300;
     for (int rank = w.first_rank; rank < w.first_rank + std::max(1, w.jitter_ranks); ++rank)
-      slowest = std::max(slowest, normal_from_bits(mixed_bits(key, static_cast<std::uint64_t>(rank))));
+      slowest =
+          std::max(slowest, normal_from_bits(mixed_bits(key, static_cast<std::uint64_t>(rank))));
     factor *= std::exp(w.jitter_sigma * slowest - 0.5 * w.jitter_sigma * w.jitter_sigma);
   }
   if (!w.disturbance.empty())
-    factor *= w.disturbance.stretch({job_.seed, s.steps_done, op, network_.now()}, factor * work.scaled);
+    factor *=
+        w.disturbance.stretch({job_.seed, s.steps_done, op, network_.now()}, factor * work.scaled);
   return factor * work.scaled + work.fixed;
 }
 
@@ -100,7 +117,8 @@ void SyncRun::begin_step(std::uint32_t worker) {
   double data = 0;
   for (StorageQueue& loader : s.loaders) data = std::max(data, loader.wait_s(network_.now()));
   const SyncWorker& w = job_.workers[worker];
-  const double pause = w.pause + (w.disturbance.empty() ? 0 : w.disturbance.pause_s(job_.seed, s.steps_done));
+  const double pause =
+      w.pause + (w.disturbance.empty() ? 0 : w.disturbance.pause_s(job_.seed, s.steps_done));
   const auto go = [this, worker] { start_forward(worker); };
   const auto pause_then_go = [this, worker, pause, go] {
     if (pause <= 0) return go();
@@ -113,7 +131,8 @@ void SyncRun::begin_step(std::uint32_t worker) {
 }
 
 void SyncRun::start_forward(std::uint32_t worker) {
-  const bool overlaps = job_.spec.server.overlap_pull && job_.spec.has_servers() && !job_.exchanges.empty();
+  const bool overlaps =
+      job_.spec.server.overlap_pull && job_.spec.has_servers() && !job_.exchanges.empty();
   if (overlaps) return next_piece(worker);
   compute(worker, job_.forward, [this, worker] {
     workers_[worker].is_forward = false;
@@ -121,8 +140,9 @@ void SyncRun::start_forward(std::uint32_t worker) {
   });
 }
 
-// With overlapped pulls the forward runs in as many pieces as there are exchanges, first layers first: they are the last
-// bucket of the backward. A piece takes the share of the forward that its backward has of the backward.
+// With overlapped pulls the forward runs in as many pieces as there are exchanges, first layers
+// first: they are the last bucket of the backward. A piece takes the share of the forward that its
+// backward has of the backward.
 void SyncRun::next_piece(std::uint32_t worker) {
   WorkerState& s = workers_[worker];
   const std::size_t n = job_.exchanges.size();
@@ -142,10 +162,13 @@ void SyncRun::next_piece(std::uint32_t worker) {
   double all = 0;
   for (const SyncExchange& e : job_.exchanges) all += e.backward.scaled + e.backward.fixed;
   const SyncCompute& mine = job_.exchanges[exchange].backward;
-  compute(worker, part(job_.forward, all > 0 ? (mine.scaled + mine.fixed) / all : 1.0 / static_cast<double>(n)), [this, worker] {
-    ++workers_[worker].piece;
-    next_piece(worker);
-  });
+  compute(
+      worker,
+      part(job_.forward, all > 0 ? (mine.scaled + mine.fixed) / all : 1.0 / static_cast<double>(n)),
+      [this, worker] {
+        ++workers_[worker].piece;
+        next_piece(worker);
+      });
 }
 
 void SyncRun::backward_piece(std::uint32_t worker) {
@@ -181,16 +204,19 @@ void SyncRun::bucket_ready(std::uint32_t worker, std::size_t exchange) {
   s.wants_step = s.step;
   const double wait = s.lane_free - network_.now();
   if (wait <= 0) return push_all(worker, exchange, s.step);
-  network_.after(wait, [this, worker, exchange, step = s.step] { push_all(worker, exchange, step); });
+  network_.after(wait,
+                 [this, worker, exchange, step = s.step] { push_all(worker, exchange, step); });
 }
 
 void SyncRun::end_backward(std::uint32_t worker) {
   WorkerState& s = workers_[worker];
   sample_times_.push_back(network_.now());
   sample_counts_.push_back(job_.workers[worker].samples_per_step);
-  const bool uses_gradients_on_servers = job_.spec.has_servers() && job_.spec.mode != SyncMode::elastic;
+  const bool uses_gradients_on_servers =
+      job_.spec.has_servers() && job_.spec.mode != SyncMode::elastic;
   if (uses_gradients_on_servers) {
-    // With overlapped pulls the next step begins at once and waits piece by piece; otherwise for everything.
+    // With overlapped pulls the next step begins at once and waits piece by piece; otherwise for
+    // everything.
     ++s.steps_done;
     change(worker, Doing::transferring);
     if (job_.spec.server.overlap_pull) return finish_step(worker);
@@ -198,7 +224,9 @@ void SyncRun::end_backward(std::uint32_t worker) {
     if (s.exchanges_here == job_.exchanges.size()) finish_step(worker);
     return;
   }
-  const double left = std::max(0.0, s.lane_free - network_.now());  // hierarchical: the node's reductions end after the backward
+  const double left = std::max(
+      0.0,
+      s.lane_free - network_.now());  // hierarchical: the node's reductions end after the backward
   change(worker, Doing::transferring);
   network_.after(left + job_.local_round_s, [this, worker] {
     ++workers_[worker].steps_done;
@@ -213,7 +241,9 @@ void SyncRun::finish_step(std::uint32_t worker) {
   if (!job_.spec.server.overlap_pull) s.read_version = s.reading_version;
   ++s.step;
   if (job_.spec.mode == SyncMode::bsp && !step_of_share_.empty())
-    s.step = std::max(s.step, *std::min_element(step_of_share_.begin(), step_of_share_.end()));  // a late worker rejoins the others
+    s.step = std::max(s.step,
+                      *std::min_element(step_of_share_.begin(),
+                                        step_of_share_.end()));  // a late worker rejoins the others
   if (job_.optimizer.scaled + job_.optimizer.fixed > 0 && !job_.spec.server.updates) {
     compute(worker, job_.optimizer, [this, worker] { begin_step(worker); });
     return;
@@ -224,11 +254,14 @@ void SyncRun::finish_step(std::uint32_t worker) {
 void SyncRun::schedule_link_events() {
   for (const LinkEvent& event : job_.link_events) {
     const auto apply = [this, event] {
-      for (const LinkId port : {job_.topology->tx_port(event.node), job_.topology->rx_port(event.node)})
+      for (const LinkId port :
+           {job_.topology->tx_port(event.node), job_.topology->rx_port(event.node)})
         network_.set_capacity(port, job_.links[port].capacity.value * event.capacity_factor);
     };
-    if (event.at_s <= 0) apply();
-    else link_timers_.push_back(network_.after(event.at_s, apply));
+    if (event.at_s <= 0)
+      apply();
+    else
+      link_timers_.push_back(network_.after(event.at_s, apply));
   }
 }
 

@@ -9,13 +9,15 @@
 #include "sim/core/assert.hpp"
 
 namespace stepcast {
-TraceFile::TraceFile(const std::string& path) : path_(path), temporary_(path + ".part" + std::to_string(getpid())) {
+TraceFile::TraceFile(const std::string& path)
+    : path_(path), temporary_(path + ".part" + std::to_string(getpid())) {
   std::error_code ignored;
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
   // "T" writes without compression through the same calls.
   file_ = gzopen(temporary_.c_str(), path.ends_with(".gz") ? "wb6" : "wbT");
-  if (file_ == nullptr) throw EnvironmentError(path_ + ": cannot be created: " + std::strerror(errno));
+  if (file_ == nullptr)
+    throw EnvironmentError(path_ + ": cannot be created: " + std::strerror(errno));
 }
 TraceFile::~TraceFile() {
   if (file_ == nullptr) return;
@@ -32,7 +34,8 @@ void TraceFile::finish() {
   if (closed != Z_OK || error) throw EnvironmentError(path_ + ": cannot be written");
 }
 void TraceFile::flush() {
-  if (!buffer_.empty() && gzwrite(file_, buffer_.data(), static_cast<unsigned>(buffer_.size())) != static_cast<int>(buffer_.size()))
+  if (!buffer_.empty() && gzwrite(file_, buffer_.data(), static_cast<unsigned>(buffer_.size())) !=
+                              static_cast<int>(buffer_.size()))
     throw EnvironmentError(path_ + ": cannot be written: " + std::strerror(errno));
   buffer_.clear();
 }
@@ -40,9 +43,13 @@ void TraceFile::flush() {
 std::string json_quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
-    if (c == '"' || c == '\\') { out += '\\'; out += c; }
-    else if (static_cast<unsigned char>(c) < 0x20) out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else out += c;
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
   }
   return out + '"';
 }

@@ -3,14 +3,15 @@
 #include <zlib.h>
 
 #include <iterator>
-#include <string_view>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "sim/core/units.hpp"
 
 namespace stepcast {
-/// Text into a file or (name ends in .gz) a gzip stream, chunk by chunk; the file appears under its name when complete.
+/// Text into a file or (name ends in .gz) a gzip stream, chunk by chunk; the file appears under its
+/// name when complete.
 class TraceFile {
  public:
   explicit TraceFile(const std::string& path);
@@ -25,7 +26,8 @@ class TraceFile {
   void finish();
 
  private:
-  static constexpr std::size_t kChunk = std::size_t{1} << 18;  // bytes gathered before a write: keeps memory flat for any length
+  static constexpr std::size_t kChunk =
+      std::size_t{1} << 18;  // bytes gathered before a write: keeps memory flat for any length
   void flush();
   std::string path_, temporary_, buffer_;
   gzFile file_ = nullptr;

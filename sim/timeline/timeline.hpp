@@ -23,7 +23,10 @@ class NameTable {
 };
 
 /// A track: one stream of one rank. Tracks of a rank stand together.
-struct Track { int node = 0, rank = 0; std::string stream; };
+struct Track {
+  int node = 0, rank = 0;
+  std::string stream;
+};
 struct Span {
   std::uint32_t track = 0;
   NameId name = 0;
@@ -32,7 +35,11 @@ struct Span {
   std::int32_t micro_batch = -1;
 };
 /// An arrow between two moments on two tracks (a message, or launch to kernel).
-struct Flow { std::uint32_t from_track = 0, to_track = 0; Nanoseconds from = 0, to = 0; NameId name = 0; };
+struct Flow {
+  std::uint32_t from_track = 0, to_track = 0;
+  Nanoseconds from = 0, to = 0;
+  NameId name = 0;
+};
 
 struct Timeline {
   NameTable names;

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <poll.h>
-#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,15 +19,17 @@ namespace {
 
 struct WorkerProcess {
   pid_t pid = -1;
-  int to = -1, from = -1;        // parent's ends
-  std::int64_t at = -1;          // question it works on; -1 idle
+  int to = -1, from = -1;  // parent's ends
+  std::int64_t at = -1;    // question it works on; -1 idle
 };
 
 bool write_whole(int fd, const void* data, std::size_t size) {
-  return transfer_whole(static_cast<const char*>(data), size, [fd](const char* at, std::size_t left) { return ::write(fd, at, left); });
+  return transfer_whole(static_cast<const char*>(data), size,
+                        [fd](const char* at, std::size_t left) { return ::write(fd, at, left); });
 }
 bool read_whole(int fd, void* data, std::size_t size) {
-  return transfer_whole(static_cast<char*>(data), size, [fd](char* at, std::size_t left) { return ::read(fd, at, left); });
+  return transfer_whole(static_cast<char*>(data), size,
+                        [fd](char* at, std::size_t left) { return ::read(fd, at, left); });
 }
 
 void put_text(std::string& out, const std::string& text) {
@@ -39,7 +41,8 @@ std::string packed(const Answer& answer) {
   std::string out;
   put_text(out, answer.refusal);
   put_text(out, answer.note);
-  for (const Estimate& e : answer.estimates) out.append(reinterpret_cast<const char*>(&e), sizeof e);
+  for (const Estimate& e : answer.estimates)
+    out.append(reinterpret_cast<const char*>(&e), sizeof e);
   return out;
 }
 Answer unpacked(const std::string& bytes) {
@@ -52,11 +55,13 @@ Answer unpacked(const std::string& bytes) {
     at += sizeof size + size;
   }
   answer.estimates.resize((bytes.size() - at) / sizeof(Estimate));
-  if (!answer.estimates.empty()) std::memcpy(answer.estimates.data(), bytes.data() + at, bytes.size() - at);
+  if (!answer.estimates.empty())
+    std::memcpy(answer.estimates.data(), bytes.data() + at, bytes.size() - at);
   return answer;
 }
 
-[[noreturn]] void serve(Predictor& predictor, const std::vector<Question>& questions, int from, int to) {
+[[noreturn]] void serve(Predictor& predictor, const std::vector<Question>& questions, int from,
+                        int to) {
   std::int64_t index = 0;
   while (read_whole(from, &index, sizeof index) && index >= 0) {
     const std::string bytes = packed(predictor.answer(questions[static_cast<std::size_t>(index)]));
@@ -66,15 +71,18 @@ Answer unpacked(const std::string& bytes) {
   ::_exit(0);  // no destructors of the parent's state
 }
 
-WorkerProcess start(Predictor& predictor, const std::vector<Question>& questions, const std::vector<WorkerProcess>& others) {
+WorkerProcess start(Predictor& predictor, const std::vector<Question>& questions,
+                    const std::vector<WorkerProcess>& others) {
   int down[2], up[2];
-  if (::pipe(down) != 0 || ::pipe(up) != 0) throw EnvironmentError(fmt::format("pipe: {}", std::strerror(errno)));
+  if (::pipe(down) != 0 || ::pipe(up) != 0)
+    throw EnvironmentError(fmt::format("pipe: {}", std::strerror(errno)));
   const pid_t pid = ::fork();
   if (pid < 0) throw EnvironmentError(fmt::format("fork: {}", std::strerror(errno)));
   if (pid == 0) {
     ::close(down[1]);
     ::close(up[0]);
-    for (const WorkerProcess& other : others) {  // else a worker would keep its siblings' pipes open
+    for (const WorkerProcess& other :
+         others) {  // else a worker would keep its siblings' pipes open
       if (other.to >= 0) ::close(other.to);
       if (other.from >= 0) ::close(other.from);
     }
@@ -92,13 +100,14 @@ std::string end_of(WorkerProcess& worker) {
   int status = 0;
   while (::waitpid(worker.pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (WIFSIGNALED(status)) return fmt::format("our fault: the simulation died of signal {}", WTERMSIG(status));
+  if (WIFSIGNALED(status))
+    return fmt::format("our fault: the simulation died of signal {}", WTERMSIG(status));
   return fmt::format("our fault: the simulation ended with code {}", WEXITSTATUS(status));
 }
 }  // namespace
 
-std::vector<Answer> answer_all(Predictor& predictor, const std::vector<Question>& questions, int jobs,
-                               void (*progress)(std::size_t, std::size_t)) {
+std::vector<Answer> answer_all(Predictor& predictor, const std::vector<Question>& questions,
+                               int jobs, void (*progress)(std::size_t, std::size_t)) {
   std::vector<Answer> answers(questions.size());
   std::size_t done = 0;
   const auto finish = [&](std::size_t index, Answer answer) {
@@ -107,7 +116,8 @@ std::vector<Answer> answer_all(Predictor& predictor, const std::vector<Question>
     if (progress) progress(done, questions.size());
   };
   if (jobs <= 1 || questions.size() <= 1) {
-    for (std::size_t index = 0; index < questions.size(); ++index) finish(index, predictor.answer(questions[index]));
+    for (std::size_t index = 0; index < questions.size(); ++index)
+      finish(index, predictor.answer(questions[index]));
     return answers;
   }
   // A worker that died leaves a broken pipe: the failed write tells, the signal must not end us.
@@ -148,8 +158,12 @@ std::vector<Answer> answer_all(Predictor& predictor, const std::vector<Question>
         finish(index, unpacked(bytes));
       } else {
         finish(index, Answer{{}, end_of(worker), ""});
-        if (next < questions.size()) worker = start(predictor, questions, workers);
-        else { worker.at = -1; continue; }
+        if (next < questions.size())
+          worker = start(predictor, questions, workers);
+        else {
+          worker.at = -1;
+          continue;
+        }
       }
       give(worker);
     }

@@ -25,12 +25,15 @@ std::map<std::string, std::string> read_cells(ObjectReader& reader, const std::s
 AssumptionRule read_rule(ObjectReader reader) {
   AssumptionRule rule;
   for (const auto& [column, pattern] : read_cells(reader, "when")) {
-    // A rule that names a row would tune to it; the table is the smallest thing an assumption may speak of.
-    if (column == "row_id" || column == "case" || column == "log_id" || column.ends_with("step_time_s"))
+    // A rule that names a row would tune to it; the table is the smallest thing an assumption may
+    // speak of.
+    if (column == "row_id" || column == "case" || column == "log_id" ||
+        column.ends_with("step_time_s"))
       reader.problem("when", "\"" + column + "\" picks single rows or looks at the answer",
                      "assumptions hold for a whole table");
     try {
-      rule.when.emplace_back(column, std::regex(pattern, std::regex::ECMAScript | std::regex::icase));
+      rule.when.emplace_back(column,
+                             std::regex(pattern, std::regex::ECMAScript | std::regex::icase));
     } catch (const std::regex_error& error) {
       reader.problem("when", "\"" + pattern + "\" is no regular expression: " + error.what());
     }
@@ -92,7 +95,9 @@ Result<AssumptionBook> read_assumptions(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == ".json") files.push_back(entry.path());
-  if (error) problems.add({folder, "", "cannot be listed: " + error.message(), "it holds the assumptions of each table"});
+  if (error)
+    problems.add({folder, "", "cannot be listed: " + error.message(),
+                  "it holds the assumptions of each table"});
   std::sort(files.begin(), files.end());
   std::optional<AssumptionSet> fallback;
   for (const fs::path& file : files) {
@@ -103,12 +108,16 @@ Result<AssumptionBook> read_assumptions(const std::string& folder) {
     }
     ObjectReader reader(*json, file.string(), "", problems);
     const std::string stem = file.stem().string();
-    if (stem == "common") book.common = read_rules(reader);
-    else if (stem == "default") fallback = read_set(reader, stem);
-    else book.sets.push_back(read_set(reader, stem));
+    if (stem == "common")
+      book.common = read_rules(reader);
+    else if (stem == "default")
+      fallback = read_set(reader, stem);
+    else
+      book.sets.push_back(read_set(reader, stem));
     reader.done();
   }
-  if (!fallback && !error) problems.add({folder, "", "has no default.json", "it serves tables no set names"});
+  if (!fallback && !error)
+    problems.add({folder, "", "has no default.json", "it serves tables no set names"});
   if (!problems.empty()) return problems;
   book.sets.push_back(std::move(*fallback));
   return book;
@@ -136,7 +145,8 @@ AssumedRow assume(const AssumptionBook& book, const AssumptionSet& set, TableRow
 std::vector<std::string> statements_of(const AssumptionSet& set) {
   std::vector<std::string> statements = set.statements;
   for (const AssumptionRule& rule : set.rules)
-    if (!rule.because.empty() && std::find(statements.begin(), statements.end(), rule.because) == statements.end())
+    if (!rule.because.empty() &&
+        std::find(statements.begin(), statements.end(), rule.because) == statements.end())
       statements.push_back(rule.because);
   return statements;
 }

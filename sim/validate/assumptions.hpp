@@ -10,21 +10,25 @@
 #include "sim/io/json_fwd.hpp"
 #include "sim/validate/table_row.hpp"
 
-/// What a published table leaves out, stated once for the whole table as data: scenarios/validation/*.json.
+/// What a published table leaves out, stated once for the whole table as data:
+/// scenarios/validation/*.json.
 namespace stepcast {
 
-/// Applies where every named column matches its pattern (regular expression, any case, found anywhere in the cell).
-/// Rules see what a row says of itself - model, accelerator, recompute - and never which row it is.
+/// Applies where every named column matches its pattern (regular expression, any case, found
+/// anywhere in the cell). Rules see what a row says of itself - model, accelerator, recompute - and
+/// never which row it is.
 struct AssumptionRule {
   std::vector<std::pair<std::string, std::regex>> when;
-  std::map<std::string, std::string> fill;       // cells to fill where the source left them empty
-  std::map<std::string, std::string> overwrite;  // cells the source states in another column's words
-  std::string set;                               // scenario patch, JSON text; "" = none
-  std::string skip;                              // reason why such rows cannot be expressed; "" = none
-  std::string because;                           // printed with the assumptions; "" = mere notation
+  std::map<std::string, std::string> fill;  // cells to fill where the source left them empty
+  std::map<std::string, std::string>
+      overwrite;        // cells the source states in another column's words
+  std::string set;      // scenario patch, JSON text; "" = none
+  std::string skip;     // reason why such rows cannot be expressed; "" = none
+  std::string because;  // printed with the assumptions; "" = mere notation
 };
 
-/// What the project asks of itself on a table; fractions. Rank correlation is a least value, the rest are largest ones.
+/// What the project asks of itself on a table; fractions. Rank correlation is a least value, the
+/// rest are largest ones.
 struct ErrorBars {
   std::optional<double> mape, memory_mape, median_error, bias, rank_correlation;
 };
@@ -33,7 +37,7 @@ struct AssumptionSet {
   std::string name;                 // the table it scores
   std::vector<std::string> tables;  // values of the "table" column, or a format's name
   std::vector<std::string> statements;
-  std::string scenario = "{}";      // base of every row's scenario, JSON text
+  std::string scenario = "{}";  // base of every row's scenario, JSON text
   std::vector<AssumptionRule> rules;
   std::vector<std::int64_t> micro_batches;  // candidates where a row names none
   /// Columns that give the measured step, first one that is filled wins; see measured_step.
@@ -45,8 +49,8 @@ struct AssumptionSet {
 struct AssumptionBook {
   std::vector<AssumptionRule> common;
   std::vector<AssumptionSet> sets;
-  /// The set of a table, whose label may go on after a colon ("nccl_one_node:h200-sxm5-141g"); sets.back(), named
-  /// "default", where none names it.
+  /// The set of a table, whose label may go on after a colon ("nccl_one_node:h200-sxm5-141g");
+  /// sets.back(), named "default", where none names it.
   const AssumptionSet& set_for(const std::string& table) const;
 };
 Result<AssumptionBook> read_assumptions(const std::string& folder);

@@ -8,13 +8,16 @@ namespace stepcast {
 
 std::optional<NicText> nics_of_text(const std::string& text, std::int64_t gpus_per_node) {
   static const std::regex counted(R"((\d+)\s*x\s*(\d+(?:\.\d+)?)\s*G)", std::regex::icase);
-  static const std::regex per_gpu(R"((\d+(?:\.\d+)?)\s*Gb/s[^,;]*per (?:GPU|accelerator))", std::regex::icase);
+  static const std::regex per_gpu(R"((\d+(?:\.\d+)?)\s*Gb/s[^,;]*per (?:GPU|accelerator))",
+                                  std::regex::icase);
   static const std::regex per_node(R"((\d+(?:\.\d+)?)\s*Gb/s[^,;]*per node)", std::regex::icase);
   std::smatch found;
-  if (std::regex_search(text, found, counted)) return NicText{std::stoll(found[1]), std::stod(found[2])};
+  if (std::regex_search(text, found, counted))
+    return NicText{std::stoll(found[1]), std::stod(found[2])};
   if (std::regex_search(text, found, per_gpu)) return NicText{gpus_per_node, std::stod(found[1])};
   if (std::regex_search(text, found, per_node)) {
-    // A total for the node: one NIC per GPU is how such nodes are built; only the sum matters to the ports.
+    // A total for the node: one NIC per GPU is how such nodes are built; only the sum matters to
+    // the ports.
     return NicText{gpus_per_node, std::stod(found[1]) / static_cast<double>(gpus_per_node)};
   }
   return std::nullopt;

@@ -23,9 +23,11 @@ class Predictor {
   virtual Answer answer(const Question& question) = 0;
 };
 
-/// Answers all questions with `jobs` worker processes (one engine per process); 1 = in this process. Answers stand in the
-/// order of the questions, whatever the number of jobs. A worker that dies refuses the question it was at.
-/// `progress` is called in the parent after each answer with the number done.
-std::vector<Answer> answer_all(Predictor& predictor, const std::vector<Question>& questions, int jobs,
+/// Answers all questions with `jobs` worker processes (one engine per process); 1 = in this
+/// process. Answers stand in the order of the questions, whatever the number of jobs. A worker that
+/// dies refuses the question it was at. `progress` is called in the parent after each answer with
+/// the number done.
+std::vector<Answer> answer_all(Predictor& predictor, const std::vector<Question>& questions,
+                               int jobs,
                                void (*progress)(std::size_t done, std::size_t total) = nullptr);
 }  // namespace stepcast

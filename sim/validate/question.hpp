@@ -7,13 +7,14 @@
 
 #include "sim/workload/op.hpp"
 
-/// What a table of measurements asks of the simulator, free of any table's format. A reader turns rows into questions;
-/// a predictor answers them; score compares.
+/// What a table of measurements asks of the simulator, free of any table's format. A reader turns
+/// rows into questions; a predictor answers them; score compares.
 namespace stepcast {
 
 enum class Metric { step_time, peak_memory, collective_time, kernel_time };
 
-/// One measured number. Seconds, or bytes for peak_memory. `item` says which size or op of the question it belongs to.
+/// One measured number. Seconds, or bytes for peak_memory. `item` says which size or op of the
+/// question it belongs to.
 struct Measure {
   std::string id;
   Metric metric = Metric::step_time;
@@ -21,13 +22,15 @@ struct Measure {
   std::size_t item = 0;
 };
 
-/// A training step. `scenario` is JSON text that `stepcast simulate` would accept. When the source names no micro-batch,
-/// the largest of `micro_batches` that divides the batch and fits in memory is taken.
+/// A training step. `scenario` is JSON text that `stepcast simulate` would accept. When the source
+/// names no micro-batch, the largest of `micro_batches` that divides the batch and fits in memory
+/// is taken.
 struct StepQuestion {
   std::string scenario;
   std::vector<std::int64_t> micro_batches;
 };
-/// A bare collective over all GPUs of a cluster, one item per entry of the scenario's sizes (strictly rising).
+/// A bare collective over all GPUs of a cluster, one item per entry of the scenario's sizes
+/// (strictly rising).
 struct CollectiveQuestion {
   std::string scenario;
 };

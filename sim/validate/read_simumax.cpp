@@ -5,20 +5,24 @@
 #include "sim/validate/table_format.hpp"
 #include "sim/validate/training_scenario.hpp"
 
-/// SimuMax step tables: the layout is spelled in the case name, "llama3_70b_tp2_pp1_dp4_l12_mbc4_cef".
+/// SimuMax step tables: the layout is spelled in the case name,
+/// "llama3_70b_tp2_pp1_dp4_l12_mbc4_cef".
 namespace stepcast {
 namespace {
 
-/// Reads the tokens of a case name into the columns of training_runs. Tokens in any order, parted by "_":
-///   tpN ppN dpN cpN epN etpN vpN   parallel sizes       lN    layers          mbsN    micro-batch (1 when absent)
-///   mbcN                           micro-batch count    seqN  tokens per sample (4096 when absent)
-///   cef                            cross-entropy fusion; other words belong to the model's name
+/// Reads the tokens of a case name into the columns of training_runs. Tokens in any order, parted
+/// by "_":
+///   tpN ppN dpN cpN epN etpN vpN   parallel sizes       lN    layers          mbsN    micro-batch
+///   (1 when absent) mbcN                           micro-batch count    seqN  tokens per sample
+///   (4096 when absent) cef                            cross-entropy fusion; other words belong to
+///   the model's name
 /// Returns a word that is neither, "" when all are understood.
 std::string read_case(const std::string& name, const std::string& model, TableRow& row) {
   static const std::regex token("(tp|pp|dp|cp|ep|etp|vp|l|mbs|mbc|seq)(\\d+)");
   static const std::pair<const char*, const char*> columns[]{
-      {"tp", "tp"}, {"pp", "pp"}, {"dp", "dp"}, {"cp", "cp"}, {"ep", "ep"}, {"etp", "etp"}, {"vp", "vpp"},
-      {"l", "layers"}, {"mbs", "mbs"}, {"mbc", "grad_accum"}, {"seq", "seq_len"}};
+      {"tp", "tp"},   {"pp", "pp"},          {"dp", "dp"},      {"cp", "cp"},
+      {"ep", "ep"},   {"etp", "etp"},        {"vp", "vpp"},     {"l", "layers"},
+      {"mbs", "mbs"}, {"mbc", "grad_accum"}, {"seq", "seq_len"}};
   std::string rest = name;
   std::string unknown;
   for (std::size_t start = 0; start <= rest.size();) {
@@ -48,7 +52,8 @@ Questions read_simumax_steps(const CsvTable& table, const AssumptionBook& book) 
     const std::string id = row.text("case");
     const std::string unknown = read_case(id, row.text("model"), row);
     if (!unknown.empty()) {
-      questions.skipped.push_back({name, id, fmt::format("the case name holds an unknown word (\"{}\")", unknown)});
+      questions.skipped.push_back(
+          {name, id, fmt::format("the case name holds an unknown word (\"{}\")", unknown)});
       continue;
     }
     row.fill("layers", row.text("layers"));
@@ -63,12 +68,17 @@ Questions read_simumax_steps(const CsvTable& table, const AssumptionBook& book) 
       questions.skipped.push_back({name, id, *reason});
       continue;
     }
-    Question question{name, fmt::format("{} line {}", table.file(), row.line()), std::get<StepQuestion>(std::move(step)), {}};
+    Question question{name,
+                      fmt::format("{} line {}", table.file(), row.line()),
+                      std::get<StepQuestion>(std::move(step)),
+                      {}};
     if (ms && *ms > 0) question.measures.push_back({id, Metric::step_time, *ms / 1e3, 0});
     if (const auto gib = row.number("measured_peak_allocated_GiB"); gib && *gib > 0)
       question.measures.push_back({id, Metric::peak_memory, *gib * 1073741824.0, 0});
-    if (question.measures.empty()) questions.skipped.push_back({name, id, "neither a step time nor a peak memory is given"});
-    else questions.list.push_back(std::move(question));
+    if (question.measures.empty())
+      questions.skipped.push_back({name, id, "neither a step time nor a peak memory is given"});
+    else
+      questions.list.push_back(std::move(question));
   }
   return questions;
 }

@@ -3,7 +3,8 @@
 #include "sim/validate/table_format.hpp"
 #include "sim/validate/training_scenario.hpp"
 
-/// training_runs.csv, and the tables whose columns are the same things under other names (vTrain, MLPerf).
+/// training_runs.csv, and the tables whose columns are the same things under other names (vTrain,
+/// MLPerf).
 namespace stepcast {
 namespace {
 
@@ -15,31 +16,40 @@ TableRow in_our_columns(const CsvTable& table, std::size_t index, TableFormat fo
     for (const auto& [ours, theirs] : columns) row.overwrite(ours, std::string(row.text(theirs)));
   };
   if (format == TableFormat::vtrain) {
-    copy({{"n_accel", "gpus"}, {"gbs", "global_batch"}, {"mbs", "micro_batch"}, {"seq_len", "sequence_length"}});
-    if (const auto ms = row.number("iteration_time_ms")) row.overwrite("step_time_s", fmt::format("{:.9g}", *ms / 1e3));
+    copy({{"n_accel", "gpus"},
+          {"gbs", "global_batch"},
+          {"mbs", "micro_batch"},
+          {"seq_len", "sequence_length"}});
+    if (const auto ms = row.number("iteration_time_ms"))
+      row.overwrite("step_time_s", fmt::format("{:.9g}", *ms / 1e3));
   }
   if (format == TableFormat::mlperf)
     copy({{"gbs", "global_batch"}, {"model", "benchmark"}, {"interconnect", "network"}});
   return row;
 }
 
-/// The table a row belongs to. vTrain published two, told apart by the column that only the multi-node one has.
+/// The table a row belongs to. vTrain published two, told apart by the column that only the
+/// multi-node one has.
 std::string table_name(const CsvTable& table, const TableRow& row, TableFormat format) {
   if (format == TableFormat::training_runs) return row.text("table");
-  if (format == TableFormat::vtrain) return table.has_column("parameters_billion") ? "vtrain_multi" : "vtrain_single";
+  if (format == TableFormat::vtrain)
+    return table.has_column("parameters_billion") ? "vtrain_multi" : "vtrain_single";
   return std::string(text_of(format));
 }
 
 std::string id_of(const TableRow& row, TableFormat format) {
   if (format == TableFormat::training_runs) return row.text("row_id");
   if (format == TableFormat::mlperf)
-    return fmt::format("{}/{}/{} n{} line {}", row.text("org"), row.text("system"), row.text("benchmark"), row.text("n_accel"), row.line());
-  return fmt::format("line {}: {} GPUs h{} l{} t{} d{} p{} mbs{} gbs{}", row.line(), row.text("gpus"), row.text("hidden"),
-                     row.text("layers"), row.text("tp"), row.text("dp"), row.text("pp"), row.text("mbs"), row.text("gbs"));
+    return fmt::format("{}/{}/{} n{} line {}", row.text("org"), row.text("system"),
+                       row.text("benchmark"), row.text("n_accel"), row.line());
+  return fmt::format("line {}: {} GPUs h{} l{} t{} d{} p{} mbs{} gbs{}", row.line(),
+                     row.text("gpus"), row.text("hidden"), row.text("layers"), row.text("tp"),
+                     row.text("dp"), row.text("pp"), row.text("mbs"), row.text("gbs"));
 }
 }  // namespace
 
-Questions read_training_runs(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options) {
+Questions read_training_runs(const CsvTable& table, const AssumptionBook& book,
+                             const ReadOptions& options) {
   const TableFormat format = format_of(table);
   Questions questions;
   for (std::size_t index = 0; index < table.rows(); ++index) {
@@ -59,7 +69,9 @@ Questions read_training_runs(const CsvTable& table, const AssumptionBook& book, 
       questions.skipped.push_back({name, id, *reason});
       continue;
     }
-    questions.list.push_back({name, fmt::format("{} line {}", table.file(), row.line()), std::get<StepQuestion>(std::move(step)),
+    questions.list.push_back({name,
+                              fmt::format("{} line {}", table.file(), row.line()),
+                              std::get<StepQuestion>(std::move(step)),
                               {{id, Metric::step_time, std::get<double>(measured), 0}}});
   }
   return questions;

@@ -32,9 +32,9 @@ struct SkipCount {
   std::size_t count = 0;
 };
 struct Scores {
-  std::vector<ScoredRow> rows;          // in the order of the file
-  std::vector<Score> by_table;          // one per (table, metric), in order of first row
-  std::vector<SkipCount> skipped;       // most frequent first
+  std::vector<ScoredRow> rows;     // in the order of the file
+  std::vector<Score> by_table;     // one per (table, metric), in order of first row
+  std::vector<SkipCount> skipped;  // most frequent first
 };
 Scores score_answers(const Questions& questions, const std::vector<Answer>& answers);
 }  // namespace stepcast

@@ -12,11 +12,14 @@ struct FormatColumns {
 // First match wins, so the more telling headers stand first.
 const std::vector<FormatColumns>& known_formats() {
   static const std::vector<FormatColumns> formats{
-      {TableFormat::training_runs, {"row_id", "table", "accelerator", "n_accel", "model", "gbs", "step_time_s"}},
-      {TableFormat::mlperf, {"system", "benchmark", "accelerator", "n_accel", "global_batch", "step_time_s"}},
+      {TableFormat::training_runs,
+       {"row_id", "table", "accelerator", "n_accel", "model", "gbs", "step_time_s"}},
+      {TableFormat::mlperf,
+       {"system", "benchmark", "accelerator", "n_accel", "global_batch", "step_time_s"}},
       {TableFormat::simumax, {"case", "model", "layers", "micro_batch_count", "measured_step_ms"}},
       {TableFormat::vtrain,
-       {"gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "tp", "dp", "pp", "iteration_time_ms"}},
+       {"gpus", "global_batch", "micro_batch", "hidden", "heads", "layers", "tp", "dp", "pp",
+        "iteration_time_ms"}},
       {TableFormat::nccl_points, {"log_id", "size_bytes", "time_us"}},
       {TableFormat::nccl_one_node, {"collective", "gpus", "message_bytes", "time_us"}},
       {TableFormat::gemm, {"dtype", "m", "n", "k", "time_us"}},
@@ -28,25 +31,34 @@ const std::vector<FormatColumns>& known_formats() {
 
 TableFormat format_of(const CsvTable& table) {
   for (const auto& [format, columns] : known_formats())
-    if (std::all_of(columns.begin(), columns.end(), [&](const auto& c) { return table.has_column(c); })) return format;
+    if (std::all_of(columns.begin(), columns.end(),
+                    [&](const auto& c) { return table.has_column(c); }))
+      return format;
   std::string known;
   for (const auto& [format, columns] : known_formats())
     known += "\n  " + std::string(text_of(format)) + ": " + joined(columns);
-  throw InputError(Problem{table.file(), "line 1", "these columns fit no known table: " + joined(table.header()),
+  throw InputError(Problem{table.file(), "line 1",
+                           "these columns fit no known table: " + joined(table.header()),
                            "columns that must be there, by table:" + known});
 }
 
-Questions read_questions(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options) {
+Questions read_questions(const CsvTable& table, const AssumptionBook& book,
+                         const ReadOptions& options) {
   const TableFormat format = format_of(table);
   switch (format) {
     case TableFormat::training_runs:
     case TableFormat::vtrain:
-    case TableFormat::mlperf: return read_training_runs(table, book, options);
-    case TableFormat::simumax: return read_simumax_steps(table, book);
-    case TableFormat::nccl_points: return read_nccl_points(table, book, options);
-    case TableFormat::nccl_one_node: return read_nccl_one_node(table, book, options);
+    case TableFormat::mlperf:
+      return read_training_runs(table, book, options);
+    case TableFormat::simumax:
+      return read_simumax_steps(table, book);
+    case TableFormat::nccl_points:
+      return read_nccl_points(table, book, options);
+    case TableFormat::nccl_one_node:
+      return read_nccl_one_node(table, book, options);
     case TableFormat::gemm:
-    case TableFormat::attention_forward: return read_kernels(table, format, options);
+    case TableFormat::attention_forward:
+      return read_kernels(table, format, options);
   }
   return {};
 }

@@ -8,15 +8,29 @@
 #include "sim/validate/question.hpp"
 
 namespace stepcast {
-/// The kinds of table that validate reads, told apart by their header alone: a file may have any name.
-enum class TableFormat { training_runs, vtrain, simumax, nccl_points, nccl_one_node, gemm, attention_forward, mlperf };
+/// The kinds of table that validate reads, told apart by their header alone: a file may have any
+/// name.
+enum class TableFormat {
+  training_runs,
+  vtrain,
+  simumax,
+  nccl_points,
+  nccl_one_node,
+  gemm,
+  attention_forward,
+  mlperf
+};
 template <>
 struct EnumText<TableFormat> {
-  static constexpr std::array<std::pair<TableFormat, std::string_view>, 8> table{{
-      {TableFormat::training_runs, "training_runs"}, {TableFormat::vtrain, "vtrain"},
-      {TableFormat::simumax, "simumax"}, {TableFormat::nccl_points, "nccl_points"},
-      {TableFormat::nccl_one_node, "nccl_one_node"}, {TableFormat::gemm, "gemm"},
-      {TableFormat::attention_forward, "attention_forward"}, {TableFormat::mlperf, "mlperf"}}};
+  static constexpr std::array<std::pair<TableFormat, std::string_view>, 8> table{
+      {{TableFormat::training_runs, "training_runs"},
+       {TableFormat::vtrain, "vtrain"},
+       {TableFormat::simumax, "simumax"},
+       {TableFormat::nccl_points, "nccl_points"},
+       {TableFormat::nccl_one_node, "nccl_one_node"},
+       {TableFormat::gemm, "gemm"},
+       {TableFormat::attention_forward, "attention_forward"},
+       {TableFormat::mlperf, "mlperf"}}};
 };
 /// Throws InputError naming the formats and their columns when none fits.
 TableFormat format_of(const CsvTable& table);
@@ -28,15 +42,20 @@ struct ReadOptions {
 };
 
 /// Rows -> questions. Every row becomes part of a question or a skipped row with its reason.
-Questions read_questions(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options);
+Questions read_questions(const CsvTable& table, const AssumptionBook& book,
+                         const ReadOptions& options);
 
 // One reader per format; read_questions picks.
-Questions read_training_runs(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options);
+Questions read_training_runs(const CsvTable& table, const AssumptionBook& book,
+                             const ReadOptions& options);
 Questions read_simumax_steps(const CsvTable& table, const AssumptionBook& book);
-Questions read_nccl_points(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options);
-Questions read_nccl_one_node(const CsvTable& table, const AssumptionBook& book, const ReadOptions& options);
+Questions read_nccl_points(const CsvTable& table, const AssumptionBook& book,
+                           const ReadOptions& options);
+Questions read_nccl_one_node(const CsvTable& table, const AssumptionBook& book,
+                             const ReadOptions& options);
 Questions read_kernels(const CsvTable& table, TableFormat format, const ReadOptions& options);
 
-/// The GPU a kernel or collective table was measured on: --profile, else the name of the file's folder.
+/// The GPU a kernel or collective table was measured on: --profile, else the name of the file's
+/// folder.
 std::string gpu_of(const CsvTable& table, const ReadOptions& options);
 }  // namespace stepcast

@@ -18,8 +18,9 @@ std::int64_t positive(const TableRow& row, const std::string& column, std::int64
   return *value;
 }
 
-/// Model shape: the preset that a rule named, with the row's depth (proxy models have fewer layers), or built from the
-/// row's own columns as a GPT of that shape (MLP 4 x hidden unless a rule says otherwise).
+/// Model shape: the preset that a rule named, with the row's depth (proxy models have fewer
+/// layers), or built from the row's own columns as a GPT of that shape (MLP 4 x hidden unless a
+/// rule says otherwise).
 void put_model(const TableRow& row, Json& scenario) {
   Json& model = scenario["model"];
   if (!model.is_object()) model = Json::object();
@@ -31,7 +32,8 @@ void put_model(const TableRow& row, Json& scenario) {
     return;
   }
   if (model.contains("kind") && model["kind"] != "transformer") return;
-  if (row.text("hidden").empty()) throw Unfit{"no preset fits the model's name and its shape is not given"};
+  if (row.text("hidden").empty())
+    throw Unfit{"no preset fits the model's name and its shape is not given"};
   const std::int64_t hidden = positive(row, "hidden");
   model["kind"] = "transformer";
   keep("layers", positive(row, "layers"));
@@ -41,8 +43,9 @@ void put_model(const TableRow& row, Json& scenario) {
   keep("vocab", positive(row, "vocab"));
 }
 
-/// Blocks per (stage, chunk) when the embedding and the loss stand in the pipeline as a layer each: the first and the
-/// last chunk hold one block less. Megatron calls it account-for-embedding/loss-in-pipeline-split.
+/// Blocks per (stage, chunk) when the embedding and the loss stand in the pipeline as a layer each:
+/// the first and the last chunk hold one block less. Megatron calls it
+/// account-for-embedding/loss-in-pipeline-split.
 void put_uneven_stages(std::int64_t layers, std::int64_t chunks, Json& parallel) {
   if (chunks <= 1 || layers % chunks == 0 || (layers + 2) % chunks != 0) return;
   Json blocks = Json::array();
@@ -59,14 +62,18 @@ struct Batch {
 Batch batch_of(const TableRow& row, std::int64_t dp) {
   Batch batch;
   if (const auto micro = row.integer("mbs")) batch.micro = *micro;
-  if (const auto global = row.integer("gbs")) batch.global = *global;
-  else if (const auto steps = row.integer("grad_accum"); steps && batch.micro > 0) batch.global = dp * batch.micro * *steps;
-  else throw Unfit{"gbs is not given"};
+  if (const auto global = row.integer("gbs"))
+    batch.global = *global;
+  else if (const auto steps = row.integer("grad_accum"); steps && batch.micro > 0)
+    batch.global = dp * batch.micro * *steps;
+  else
+    throw Unfit{"gbs is not given"};
   if (batch.global <= 0 || batch.micro < 0) throw Unfit{"the batch is not positive"};
   return batch;
 }
 
-/// GPUs per scale-up domain: the largest equal share of the GPUs that fits one (128 GPUs in racks of 72: 64 each).
+/// GPUs per scale-up domain: the largest equal share of the GPUs that fits one (128 GPUs in racks
+/// of 72: 64 each).
 std::int64_t domain_share(std::int64_t gpus, std::int64_t domain) {
   for (std::int64_t share = std::min(gpus, domain); share > 1; --share)
     if (gpus % share == 0) return share;
@@ -90,10 +97,12 @@ StepQuestion build(const AssumedRow& assumed, const AssumptionSet& set) {
 
   Json& parallel = scenario["parallel"];
   if (!parallel.is_object()) parallel = Json::object();
-  const std::int64_t tp = positive(row, "tp", 1), pp = positive(row, "pp", 1), cp = positive(row, "cp", 1);
+  const std::int64_t tp = positive(row, "tp", 1), pp = positive(row, "pp", 1),
+                     cp = positive(row, "cp", 1);
   const std::int64_t dp = gpus / (tp * pp * cp);
   if (dp * tp * pp * cp != gpus)
-    throw Unfit{fmt::format("tp {} x pp {} x cp {} does not divide {} accelerators", tp, pp, cp, gpus)};
+    throw Unfit{
+        fmt::format("tp {} x pp {} x cp {} does not divide {} accelerators", tp, pp, cp, gpus)};
   if (const auto stated = row.integer("dp"); stated && *stated != dp && *stated * tp * pp != gpus)
     throw Unfit{"tp x pp x dp differs from the number of accelerators"};
   parallel["tp"] = tp;
@@ -106,7 +115,8 @@ StepQuestion build(const AssumedRow& assumed, const AssumptionSet& set) {
     parallel["schedule"] = "interleaved";
     parallel["virtual_stages"] = virtual_stages;
   }
-  if (const auto layers = row.integer("layers")) put_uneven_stages(*layers, pp * virtual_stages, parallel);
+  if (const auto layers = row.integer("layers"))
+    put_uneven_stages(*layers, pp * virtual_stages, parallel);
 
   const Batch batch = batch_of(row, dp);
   Json& training = scenario["training"];
@@ -119,7 +129,8 @@ StepQuestion build(const AssumedRow& assumed, const AssumptionSet& set) {
   } else {
     for (const std::int64_t micro : set.micro_batches)
       if (batch.global % (dp * micro) == 0) question.micro_batches.push_back(micro);
-    if (question.micro_batches.empty()) throw Unfit{"mbs is not given and no assumed one divides the batch"};
+    if (question.micro_batches.empty())
+      throw Unfit{"mbs is not given and no assumed one divides the batch"};
   }
   put_cluster(row, gpus, scenario);
   Json document{{"stepcast", 1}};
@@ -129,11 +140,13 @@ StepQuestion build(const AssumedRow& assumed, const AssumptionSet& set) {
 }
 }  // namespace
 
-void put_nodes(Json& cluster, std::int64_t nodes, std::int64_t gpus_per_node, const std::string& interconnect) {
+void put_nodes(Json& cluster, std::int64_t nodes, std::int64_t gpus_per_node,
+               const std::string& interconnect) {
   cluster["nodes"] = nodes;
   cluster["gpus_per_node"] = gpus_per_node;
   if (nodes <= 1) return;
-  if (const auto nics = nics_of_text(interconnect, gpus_per_node); nics && !cluster.contains("nics")) {
+  if (const auto nics = nics_of_text(interconnect, gpus_per_node);
+      nics && !cluster.contains("nics")) {
     cluster["nics"] = nics->nics;
     cluster["nic_Gbps"] = nics->gigabits;
   }
@@ -163,14 +176,22 @@ SecondsOrReason measured_step(const TableRow& row, const std::vector<std::string
   const double model_flops = 72 * shape * (1 + attention + vocab / (12 * layers * hidden));
   for (const std::string& column : columns) {
     double seconds = 0;
-    if (column == "step_time_s") seconds = number("step_time_s");
-    else if (column == "tokens_per_s") seconds = batch * sequence / number("tokens_per_s");
-    else if (column == "tokens_per_s_per_accel") seconds = batch * sequence / (number("tokens_per_s_per_accel") * gpus);
-    else if (column == "samples_per_s") seconds = batch / number("samples_per_s");
-    else if (column == "hardware_tflops") seconds = hardware_flops / (gpus * number("tflops_per_accel") * 1e12);
-    else if (column == "model_tflops") seconds = model_flops / (gpus * number("tflops_per_accel") * 1e12);
-    else if (column == "mfu_pct") seconds = model_flops / (gpus * number("peak_tflops") * 1e12 * number("mfu_pct") / 100);
-    else return fmt::format("the assumptions name no known measure (\"{}\")", column);
+    if (column == "step_time_s")
+      seconds = number("step_time_s");
+    else if (column == "tokens_per_s")
+      seconds = batch * sequence / number("tokens_per_s");
+    else if (column == "tokens_per_s_per_accel")
+      seconds = batch * sequence / (number("tokens_per_s_per_accel") * gpus);
+    else if (column == "samples_per_s")
+      seconds = batch / number("samples_per_s");
+    else if (column == "hardware_tflops")
+      seconds = hardware_flops / (gpus * number("tflops_per_accel") * 1e12);
+    else if (column == "model_tflops")
+      seconds = model_flops / (gpus * number("tflops_per_accel") * 1e12);
+    else if (column == "mfu_pct")
+      seconds = model_flops / (gpus * number("peak_tflops") * 1e12 * number("mfu_pct") / 100);
+    else
+      return fmt::format("the assumptions name no known measure (\"{}\")", column);
     if (seconds > 0 && seconds < 1e7) return seconds;  // an empty cell gives 0, infinity or NaN
   }
   return std::string("no step time, rate or FLOP/s is given");

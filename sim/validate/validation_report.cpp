@@ -11,10 +11,14 @@ namespace stepcast {
 
 const char* name_of(Metric metric) {
   switch (metric) {
-    case Metric::step_time: return "step time";
-    case Metric::peak_memory: return "peak memory";
-    case Metric::collective_time: return "collective time";
-    case Metric::kernel_time: return "kernel time";
+    case Metric::step_time:
+      return "step time";
+    case Metric::peak_memory:
+      return "peak memory";
+    case Metric::collective_time:
+      return "collective time";
+    case Metric::kernel_time:
+      return "kernel time";
   }
   return "?";
 }
@@ -78,7 +82,9 @@ std::string quantity(double value, Metric metric) {
   if (value >= 1e-3) return fmt::format("{:.3f} ms", value * 1e3);
   return fmt::format("{:.2f} us", value * 1e6);
 }
-std::string percent(double share) { return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : "-"; }
+std::string percent(double share) {
+  return std::isfinite(share) ? fmt::format("{:.1f} %", 100 * share) : "-";
+}
 }  // namespace
 
 Json validation_json(const Scores& scores, const AssumptionBook& book, const std::string& file) {
@@ -94,34 +100,44 @@ Json validation_json(const Scores& scores, const AssumptionBook& book, const std
   }
   out["skipped"] = Json::array();
   for (const SkipCount& skip : scores.skipped)
-    out["skipped"].push_back({{"reason", skip.reason}, {"count", skip.count}, {"table", skip.table}});
+    out["skipped"].push_back(
+        {{"reason", skip.reason}, {"count", skip.count}, {"table", skip.table}});
   out["assumptions"] = Json::object();
-  for (const std::string& table : table_names(scores)) out["assumptions"][table] = statements_of(book.set_for(table));
+  for (const std::string& table : table_names(scores))
+    out["assumptions"][table] = statements_of(book.set_for(table));
   return out;
 }
 
-std::string validation_text(const Scores& scores, const AssumptionBook& book, const std::string& file, int worst) {
-  std::string out = fmt::format("{}\nerror = (predicted - measured) / measured; bias below 0: predicted too fast\n\n", file);
-  out += fmt::format("{:<32} {:<16} {:>5} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9}\n", "table", "metric", "rows", "MAPE", "median",
-                     "bias", "p95", "rank", "cover 90");
+std::string validation_text(const Scores& scores, const AssumptionBook& book,
+                            const std::string& file, int worst) {
+  std::string out = fmt::format(
+      "{}\nerror = (predicted - measured) / measured; bias below 0: predicted too fast\n\n", file);
+  out += fmt::format("{:<32} {:<16} {:>5} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9}\n", "table", "metric",
+                     "rows", "MAPE", "median", "bias", "p95", "rank", "cover 90");
   for (const Score& s : scores.by_table)
-    out += fmt::format("{:<32} {:<16} {:>5} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9}\n", s.table, name_of(s.metric), s.rows,
-                       percent(s.mape), percent(s.median_error), percent(s.bias), percent(s.p95_error),
-                       std::isfinite(s.rank_correlation) ? fmt::format("{:.2f}", s.rank_correlation) : "-", percent(s.coverage_90));
+    out += fmt::format(
+        "{:<32} {:<16} {:>5} {:>8} {:>8} {:>8} {:>8} {:>6} {:>9}\n", s.table, name_of(s.metric),
+        s.rows, percent(s.mape), percent(s.median_error), percent(s.bias), percent(s.p95_error),
+        std::isfinite(s.rank_correlation) ? fmt::format("{:.2f}", s.rank_correlation) : "-",
+        percent(s.coverage_90));
   for (const Score& s : scores.by_table) {
     std::vector<const ScoredRow*> rows;
     for (const ScoredRow& row : scores.rows)
       if (row.table == s.table && row.metric == s.metric) rows.push_back(&row);
-    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) { return std::abs(a->error) > std::abs(b->error); });
+    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+      return std::abs(a->error) > std::abs(b->error);
+    });
     rows.resize(std::min(rows.size(), static_cast<std::size_t>(std::max(worst, 0))));
     if (!rows.empty()) out += fmt::format("\nworst rows, {}, {}\n", s.table, name_of(s.metric));
     for (const ScoredRow* row : rows)
-      out += fmt::format("  {:>8}  measured {:>12}  predicted {:>12}  {}{}\n", fmt::format("{:+.1f} %", 100 * row->error),
-                         quantity(row->measured, s.metric), quantity(row->predicted, s.metric), row->id,
-                         row->note.empty() ? "" : " (" + row->note + ")");
+      out += fmt::format("  {:>8}  measured {:>12}  predicted {:>12}  {}{}\n",
+                         fmt::format("{:+.1f} %", 100 * row->error),
+                         quantity(row->measured, s.metric), quantity(row->predicted, s.metric),
+                         row->id, row->note.empty() ? "" : " (" + row->note + ")");
   }
   if (!scores.skipped.empty()) out += "\nrows left out\n";
-  for (const SkipCount& skip : scores.skipped) out += fmt::format("  {:>6}  {}: {}\n", skip.count, skip.table, skip.reason);
+  for (const SkipCount& skip : scores.skipped)
+    out += fmt::format("  {:>6}  {}: {}\n", skip.count, skip.table, skip.reason);
   for (const std::string& table : table_names(scores)) {
     const auto statements = statements_of(book.set_for(table));
     if (!statements.empty()) out += fmt::format("\nassumed for {}\n", table);

@@ -14,8 +14,10 @@ struct AttentionHeads {
 AttentionHeads local_heads(const TransformerSpec& model, int tp);
 
 /// softmax(Q K^T) V between the projections, with the context-parallel exchanges at their places.
-///   ring:        keys and values travel around the cp ranks while each works on its T/cp queries; the causal triangle is
+///   ring:        keys and values travel around the cp ranks while each works on its T/cp queries;
+///   the causal triangle is
 ///                dealt out so that every rank has half of (T/cp x T) (zig-zag order).
 ///   all-to-all:  heads are dealt out instead: the whole sequence, heads / cp (DeepSpeed Ulysses).
-std::vector<LayerPiece> attention_pieces(const Shard& shard, const TransformerSpec& model, const AttentionHeads& heads);
+std::vector<LayerPiece> attention_pieces(const Shard& shard, const TransformerSpec& model,
+                                         const AttentionHeads& heads);
 }  // namespace stepcast

@@ -22,12 +22,14 @@ std::vector<CustomLayer> read_custom(ObjectReader& reader) {
     item.done();
     for (std::int64_t i = 0; i < repeat; ++i) layers.push_back(layer);
   }
-  if (layers.empty()) reader.problem("layers", "has no entry; kind \"custom\" needs at least one layer");
+  if (layers.empty())
+    reader.problem("layers", "has no entry; kind \"custom\" needs at least one layer");
   return layers;
 }
 
 namespace {
-/// A GEMM of m = samples rows and k = n that has the stated flops: the shape only says how large the product is.
+/// A GEMM of m = samples rows and k = n that has the stated flops: the shape only says how large
+/// the product is.
 Op product_op(const CustomLayer& layer, Pass pass, Precision precision, std::int64_t samples) {
   const double width = std::max(1.0, std::sqrt(layer.forward_flops_per_sample / 2));
   const auto side = static_cast<std::int64_t>(std::llround(width));
@@ -38,23 +40,34 @@ Op product_op(const CustomLayer& layer, Pass pass, Precision precision, std::int
 
 LayerWork custom_layer(const CustomLayer& layer, const Shard& shard) {
   LayerBuilder builder(layer.name, shard);
-  const auto bytes_of = [&](double per_sample) { return std::llround(per_sample * static_cast<double>(shard.batch)); };
+  const auto bytes_of = [&](double per_sample) {
+    return std::llround(per_sample * static_cast<double>(shard.batch));
+  };
   const std::int64_t moved = bytes_of(layer.bytes_per_sample);
   LayerPiece piece;
   piece.kept = bytes_of(layer.activation_bytes_per_sample);
   if (layer.forward_flops_per_sample > 0) {
-    piece.forward.push_back(product_op(layer, Pass::forward, shard.training.precision, shard.batch));
-    piece.backward.push_back(product_op(layer, Pass::backward_data, shard.training.precision, shard.batch));
-    if (layer.parameters > 0) piece.backward.push_back(product_op(layer, Pass::backward_weight, shard.training.precision, shard.batch));
+    piece.forward.push_back(
+        product_op(layer, Pass::forward, shard.training.precision, shard.batch));
+    piece.backward.push_back(
+        product_op(layer, Pass::backward_data, shard.training.precision, shard.batch));
+    if (layer.parameters > 0)
+      piece.backward.push_back(
+          product_op(layer, Pass::backward_weight, shard.training.precision, shard.batch));
   }
-  if (moved > 0) {  // stated traffic: two thirds read, as for a sum of two tensors; the backward moves it twice
-    piece.forward.push_back(stream_op(op::custom, Pass::forward, StreamKind::elementwise, moved * 2 / 3, moved - moved * 2 / 3, 1, 1));
-    piece.backward.push_back(stream_op(op::custom, Pass::backward_data, StreamKind::elementwise, moved * 4 / 3, 2 * moved - moved * 4 / 3, 2, 2));
+  if (moved > 0) {  // stated traffic: two thirds read, as for a sum of two tensors; the backward
+                    // moves it twice
+    piece.forward.push_back(stream_op(op::custom, Pass::forward, StreamKind::elementwise,
+                                      moved * 2 / 3, moved - moved * 2 / 3, 1, 1));
+    piece.backward.push_back(stream_op(op::custom, Pass::backward_data, StreamKind::elementwise,
+                                       moved * 4 / 3, 2 * moved - moved * 4 / 3, 2, 2));
   }
   builder.add(piece);
   builder.add_dense_parameters(layer.parameters);
   const std::int64_t handed = piece.kept;
-  return builder.finish(handed, handed, shard.training.recompute == Recompute::full ? Recompute::full : Recompute::none);
+  return builder.finish(
+      handed, handed,
+      shard.training.recompute == Recompute::full ? Recompute::full : Recompute::none);
 }
 }  // namespace
 

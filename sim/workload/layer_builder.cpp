@@ -4,7 +4,9 @@
 
 namespace stepcast {
 namespace {
-void append(std::vector<Op>& to, const std::vector<Op>& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(std::vector<Op>& to, const std::vector<Op>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 }  // namespace
 
 LayerWork LayerBuilder::finish(std::int64_t input, std::int64_t output, Recompute mode) {
@@ -12,9 +14,11 @@ LayerWork LayerBuilder::finish(std::int64_t input, std::int64_t output, Recomput
   for (const LayerPiece& piece : pieces_) {
     append(work_.forward, piece.forward);
     (piece.is_attention_core ? kept_core : kept) += piece.kept;
-    if (mode == Recompute::full || (mode == Recompute::selective && piece.is_attention_core)) append(work_.recompute, piece.forward);
+    if (mode == Recompute::full || (mode == Recompute::selective && piece.is_attention_core))
+      append(work_.recompute, piece.forward);
   }
-  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) append(work_.backward, piece->backward);
+  for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece)
+    append(work_.backward, piece->backward);
   for (Op& op : work_.recompute) op.pass = Pass::recompute;
 
   switch (mode) {

@@ -13,13 +13,16 @@ namespace stepcast {
 struct LayerPiece {
   std::vector<Op> forward, backward;  // each in issue order
   std::int64_t kept = 0;              // bytes kept from forward to backward
-  bool is_attention_core = false;     // what selective recompute repeats (Korthikanti 2022): scores, softmax, values
+  bool is_attention_core =
+      false;  // what selective recompute repeats (Korthikanti 2022): scores, softmax, values
 };
 
 /// Collects the pieces of a layer in forward order. The backward runs them in reverse.
 class LayerBuilder {
  public:
-  LayerBuilder(std::string name, const Shard& shard) : shard_(shard) { work_.name = std::move(name); }
+  LayerBuilder(std::string name, const Shard& shard) : shard_(shard) {
+    work_.name = std::move(name);
+  }
 
   void add(LayerPiece piece) { pieces_.push_back(std::move(piece)); }
   void add_dense_parameters(std::int64_t elements) { work_.dense_parameters += elements; }
@@ -27,8 +30,8 @@ class LayerBuilder {
   /// Bytes live only while the layer runs; the largest one counts.
   void note_temporary(std::int64_t bytes) { temporary_ = std::max(temporary_, bytes); }
 
-  /// `input` and `output`: bytes of the activation that enters and leaves. `mode`: none for layers that no framework
-  /// recomputes (embedding, head).
+  /// `input` and `output`: bytes of the activation that enters and leaves. `mode`: none for layers
+  /// that no framework recomputes (embedding, head).
   LayerWork finish(std::int64_t input, std::int64_t output, Recompute mode);
 
   const Shard& shard() const { return shard_; }

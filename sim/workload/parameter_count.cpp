@@ -8,7 +8,8 @@ std::int64_t attention_parameters(const TransformerSpec& t) {
   if (t.mla) {
     const LatentAttention& m = *t.mla;
     const std::int64_t queries = t.heads * (m.qk_nope_dim + m.qk_rope_dim);
-    const std::int64_t query = m.q_lora_rank > 0 ? m.q_lora_rank * (c + queries) + m.q_lora_rank : c * queries;  // + its norm
+    const std::int64_t query = m.q_lora_rank > 0 ? m.q_lora_rank * (c + queries) + m.q_lora_rank
+                                                 : c * queries;  // + its norm
     return query + c * (m.kv_lora_rank + m.qk_rope_dim) + m.kv_lora_rank +
            m.kv_lora_rank * t.heads * (m.qk_nope_dim + m.v_dim) + t.heads * m.v_dim * c;
   }
@@ -32,7 +33,8 @@ std::int64_t transformer_parameters(const TransformerSpec& t) {
       total += mlp_parameters(t, t.ffn, t.bias);
   }
   if (t.is_encoder_with_mlm_head)
-    // Segment embedding and its norm; pooler; masked-token transform with norm and output bias; next-sentence classifier.
+    // Segment embedding and its norm; pooler; masked-token transform with norm and output bias;
+    // next-sentence classifier.
     return total + (2 * c + 2 * c) + (c * c + c) + (c * c + c + 2 * c + t.vocab) + (2 * c + 2);
   return total + norm;  // final norm
 }
@@ -40,10 +42,15 @@ std::int64_t transformer_parameters(const TransformerSpec& t) {
 
 std::int64_t parameter_count(const ModelSpec& model) {
   switch (model.kind) {
-    case ModelKind::transformer: case ModelKind::moe: return transformer_parameters(model.transformer);
-    case ModelKind::cnn: return cnn_parameters(model.cnn);
-    case ModelKind::dlrm: return dlrm_parameters(model.dlrm);
-    case ModelKind::custom: break;
+    case ModelKind::transformer:
+    case ModelKind::moe:
+      return transformer_parameters(model.transformer);
+    case ModelKind::cnn:
+      return cnn_parameters(model.cnn);
+    case ModelKind::dlrm:
+      return dlrm_parameters(model.dlrm);
+    case ModelKind::custom:
+      break;
   }
   std::int64_t total = 0;
   for (const CustomLayer& layer : model.custom) total += layer.parameters;

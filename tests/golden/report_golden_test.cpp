@@ -26,11 +26,15 @@ Json hand_made_report() {
 }
 }  // namespace
 
-TEST_CASE("the report as a person reads it", "[golden]") { test::check_golden("report_text", report_text(hand_made_report())); }
+TEST_CASE("the report as a person reads it", "[golden]") {
+  test::check_golden("report_text", report_text(hand_made_report()));
+}
 
 TEST_CASE("a comparison as a person reads it", "[golden]") {
   Json slower = hand_made_report();
   slower["step_time_s"]["p50"] = 25.0;  // 20 -> 25 s: +25 %, all of it bubble: 2.5 -> 7.5 s, +200 %
   slower["breakdown_s"]["bubble"] = 7.5;
-  test::check_golden("comparison_text", comparison_text(comparison_json(hand_made_report(), slower, "a/report.json", "b/report.json")));
+  test::check_golden("comparison_text",
+                     comparison_text(comparison_json(hand_made_report(), slower, "a/report.json",
+                                                     "b/report.json")));
 }

@@ -37,10 +37,13 @@ class GeometryTest : public QObject {
     const TimeRange all = zoomed({0, 10'000}, 100, 5'000, {0, 10'000});
     QCOMPARE(all, (TimeRange{-500, 10'500}));
   }
-  void fit_leaves_a_twentieth_on_each_side() { QCOMPARE(fitted({1'000, 2'000}, {0, 100'000}), (TimeRange{950, 2'050})); }
+  void fit_leaves_a_twentieth_on_each_side() {
+    QCOMPARE(fitted({1'000, 2'000}, {0, 100'000}), (TimeRange{950, 2'050}));
+  }
 
   void ticks_are_round_and_far_enough_apart() {
-    // 1 ms over 1000 px, labels at least 90 px apart: 90 us rounds up to 100 us, so 10 labels at 0, 100 ... 900 us.
+    // 1 ms over 1000 px, labels at least 90 px apart: 90 us rounds up to 100 us, so 10 labels at 0,
+    // 100 ... 900 us.
     const auto ticks = ruler_ticks({{0, 1'000'000}, 1000}, 0, 90);
     QStringList labels;
     for (const Tick& tick : ticks)
@@ -112,7 +115,10 @@ class GeometryTest : public QObject {
       for (const PaletteKind palette : {PaletteKind::standard, PaletteKind::colour_blind}) {
         const Theme t = make_theme(kind, palette);
         for (int a = 0; a < kSliceCategories; ++a)
-          for (int b = 0; b < a; ++b) QVERIFY2(t.category[static_cast<std::size_t>(a)] != t.category[static_cast<std::size_t>(b)], qPrintable(QString("%1 %2").arg(a).arg(b)));
+          for (int b = 0; b < a; ++b)
+            QVERIFY2(
+                t.category[static_cast<std::size_t>(a)] != t.category[static_cast<std::size_t>(b)],
+                qPrintable(QString("%1 %2").arg(a).arg(b)));
         QVERIFY(qAbs(t.text.lightness() - t.base.lightness()) > 120);
       }
   }

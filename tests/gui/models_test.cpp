@@ -10,7 +10,9 @@ namespace {
 Table three_rows() {
   Table t;
   t.columns = {{"op"}, {"total", CellKind::time, "", true}, {"share", CellKind::percent}};
-  t.rows = {{{"gemm", 2'000'000, 0.5}, 7}, {{"all, reduce", 1'000'000, 0.25}, 8}, {{"adam", "not stated", 0.125}, 9}};
+  t.rows = {{{"gemm", 2'000'000, 0.5}, 7},
+            {{"all, reduce", 1'000'000, 0.25}, 8},
+            {{"adam", "not stated", 0.125}, 9}};
   return t;
 }
 }  // namespace
@@ -20,7 +22,8 @@ class ModelsTest : public QObject {
  private slots:
   void the_model_keeps_the_item_model_contract() {
     TableModel model;
-    const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    const QAbstractItemModelTester tester(&model,
+                                          QAbstractItemModelTester::FailureReportingMode::QtTest);
     model.set_table(three_rows());
     model.sort(1, Qt::DescendingOrder);
     model.set_filter("a");
@@ -56,7 +59,8 @@ class ModelsTest : public QObject {
   void csv_quotes_and_keeps_full_precision() {
     TableModel model;
     model.set_table(three_rows());
-    QCOMPARE(model.csv(), QString("op,total (ns),share (share)\ngemm,2000000,0.5\n\"all, reduce\",1000000,0.25\nadam,not stated,0.125\n"));
+    QCOMPARE(model.csv(), QString("op,total (ns),share (share)\ngemm,2000000,0.5\n\"all, "
+                                  "reduce\",1000000,0.25\nadam,not stated,0.125\n"));
   }
   void bars_are_shares_of_the_largest() {
     TableModel model;

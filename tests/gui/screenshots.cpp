@@ -1,4 +1,5 @@
-// Renders every main view of the viewer into PNG files; gui/screenshots.sh calls it for both themes and both scales.
+// Renders every main view of the viewer into PNG files; gui/screenshots.sh calls it for both themes
+// and both scales.
 //   stepcast-viewer-screenshots A.json.gz B.json.gz FOLDER SUFFIX dark|light
 #include <QApplication>
 #include <QDir>
@@ -30,7 +31,8 @@ int main(int argc, char** argv) {
   QDir().mkpath(folder);
   QTemporaryDir home;
   MainWindow w(home.filePath("viewer.ini"));
-  w.set_theme_now(QString(argv[5]) == "light" ? ThemeKind::light : ThemeKind::dark, PaletteKind::standard);
+  w.set_theme_now(QString(argv[5]) == "light" ? ThemeKind::light : ThemeKind::dark,
+                  PaletteKind::standard);
   w.resize(1440, 900);
   w.show();
   int failures = 0;
@@ -41,14 +43,18 @@ int main(int argc, char** argv) {
   };
   shot("empty");
   w.open({a});
-  const auto is_derived = [&](int side) { const TraceDocument& d = w.workspace().document(side); return d.is_open() && !d.is_loading() && d.facts().lanes != nullptr; };
+  const auto is_derived = [&](int side) {
+    const TraceDocument& d = w.workspace().document(side);
+    return d.is_open() && !d.is_loading() && d.facts().lanes != nullptr;
+  };
   if (!wait_until([&] { return is_derived(0); }, 120'000)) {
     std::fprintf(stderr, "%s was not read in two minutes\n", argv[1]);
     return 1;
   }
   shot("explore");
   const TimeRange whole = w.timeline().whole();
-  w.timeline().set_view({whole.start + whole.length() * 45 / 100, whole.start + whole.length() * 48 / 100});
+  w.timeline().set_view(
+      {whole.start + whole.length() * 45 / 100, whole.start + whole.length() * 48 / 100});
   Area area;
   area.start = whole.start + whole.length() * 455 / 1000;
   area.end = whole.start + whole.length() * 470 / 1000;
@@ -69,7 +75,8 @@ int main(int argc, char** argv) {
     w.show_dock(name);
     shot(name);
   }
-  w.set_order(RankOrder::slowness);  // the straggler first: its rows are what the next pictures are about
+  w.set_order(
+      RankOrder::slowness);  // the straggler first: its rows are what the next pictures are about
   w.show_dock("ranks");
   shot("ranks");
   w.actions_list()["critical"]->trigger();

@@ -45,7 +45,8 @@ class WindowTest : public QObject {
     return {};
   }
   void wheel(QWidget* on, const QPoint& at, int notches, Qt::KeyboardModifiers modifiers) {
-    QWheelEvent event(at, on->mapToGlobal(at), {}, {0, notches * 120}, Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+    QWheelEvent event(at, on->mapToGlobal(at), {}, {0, notches * 120}, Qt::NoButton, modifiers,
+                      Qt::NoScrollPhase, false);
     QApplication::sendEvent(on, &event);
   }
 
@@ -56,7 +57,8 @@ class WindowTest : public QObject {
   }
   void init() {
     QFile::remove(home_.filePath("viewer.ini"));
-    for (const char* leftover : {"viewer.session.json", "viewer.session.json.autosave"}) QFile::remove(home_.filePath(leftover));
+    for (const char* leftover : {"viewer.session.json", "viewer.session.json.autosave"})
+      QFile::remove(home_.filePath(leftover));
     window_ = std::make_unique<MainWindow>(home_.filePath("viewer.ini"));
     window_->what_if().queue().set_folder(home_.filePath("runs"));
     window_->resize(1400, 900);
@@ -125,7 +127,8 @@ class WindowTest : public QObject {
     QTest::mouseClick(view().viewport(), Qt::LeftButton, {}, centre_of(backward));
     QCOMPARE(window_->workspace().selected(), backward);
     window_->show_dock("slice");
-    QVERIFY(wait_until([&] { return window_->slice_panel().text().contains("args.micro_batch: 0"); }));
+    QVERIFY(
+        wait_until([&] { return window_->slice_panel().text().contains("args.micro_batch: 0"); }));
     QVERIFY(window_->slice_panel().text().contains("duration: 2.000 ms"));
     QTest::keyClick(window_.get(), Qt::Key_C);
     QVERIFY(QApplication::clipboard()->text().contains("name: backward"));
@@ -140,15 +143,18 @@ class WindowTest : public QObject {
       const QRectF box = view().box_of(s);
       const QColor wanted = theme().of(window_->workspace().a.trace().category(s.slice));
       // Right of the text, above its baseline.
-      const QColor found = image.pixelColor(QPoint(static_cast<int>(box.right()) - 3, static_cast<int>(box.top()) + 2));
-      QVERIFY2(found == wanted, qPrintable(QString("%1: %2 is not %3").arg(name, found.name(), wanted.name())));
+      const QColor found = image.pixelColor(
+          QPoint(static_cast<int>(box.right()) - 3, static_cast<int>(box.top()) + 2));
+      QVERIFY2(found == wanted,
+               qPrintable(QString("%1: %2 is not %3").arg(name, found.name(), wanted.name())));
     }
   }
   void period_and_comma_walk_along_the_lane() {
     open_a();
     view().select(slice_named("forward"));
     QTest::keyClick(window_.get(), Qt::Key_Period);
-    QCOMPARE(window_->workspace().a.trace().name(window_->workspace().selected().slice), std::string_view("backward"));
+    QCOMPARE(window_->workspace().a.trace().name(window_->workspace().selected().slice),
+             std::string_view("backward"));
     QTest::keyClick(window_.get(), Qt::Key_Comma);
     QCOMPARE(window_->workspace().selected(), slice_named("forward"));
   }
@@ -165,13 +171,15 @@ class WindowTest : public QObject {
   void a_drag_marks_an_area_that_snaps_and_is_summed() {
     open_a();
     const QRectF box = view().box_of(slice_named("forward"));
-    const QPoint from(static_cast<int>(box.left()) + 3, static_cast<int>(box.center().y())), to(static_cast<int>(box.right()) - 3, static_cast<int>(box.center().y()));
+    const QPoint from(static_cast<int>(box.left()) + 3, static_cast<int>(box.center().y())),
+        to(static_cast<int>(box.right()) - 3, static_cast<int>(box.center().y()));
     QTest::mousePress(view().viewport(), Qt::LeftButton, {}, from);
     QTest::mouseMove(view().viewport(), (from + to) / 2);
     QTest::mouseMove(view().viewport(), to);
     QTest::mouseRelease(view().viewport(), Qt::LeftButton, {}, to);
     // Both edges snap to the slice: 0 to 1 ms.
-    QCOMPARE(window_->workspace().area().end - window_->workspace().area().begin, Nanoseconds{1'000'000});
+    QCOMPARE(window_->workspace().area().end - window_->workspace().area().begin,
+             Nanoseconds{1'000'000});
     window_->show_dock("area");
     TableModel& sums = window_->area_panel().sums().table_model();
     QVERIFY(wait_until([&] { return sums.rowCount() == 1; }));
@@ -185,9 +193,12 @@ class WindowTest : public QObject {
     const TimeRange before = view().view();
     const QPoint from(view().gutter() + 500, 200);
     QTest::mousePress(view().viewport(), Qt::LeftButton, Qt::ShiftModifier, from);
-    QMouseEvent move(QEvent::MouseMove, from - QPoint(100, 0), view().viewport()->mapToGlobal(from - QPoint(100, 0)), Qt::NoButton, Qt::LeftButton, Qt::ShiftModifier);
+    QMouseEvent move(QEvent::MouseMove, from - QPoint(100, 0),
+                     view().viewport()->mapToGlobal(from - QPoint(100, 0)), Qt::NoButton,
+                     Qt::LeftButton, Qt::ShiftModifier);
     QApplication::sendEvent(view().viewport(), &move);
-    QTest::mouseRelease(view().viewport(), Qt::LeftButton, Qt::ShiftModifier, from - QPoint(100, 0));
+    QTest::mouseRelease(view().viewport(), Qt::LeftButton, Qt::ShiftModifier,
+                        from - QPoint(100, 0));
     QVERIFY(view().view().start > before.start);
     const Nanoseconds low = view().axis().t_of(200), high = view().axis().t_of(400);
     QTest::mousePress(view().viewport(), Qt::MiddleButton, {}, {view().gutter() + 200, 200});
@@ -202,7 +213,8 @@ class WindowTest : public QObject {
     QVERIFY(wait_until([&] { return window_->workspace().hits().total == 3; }));
     QTest::keyClick(&window_->search_box(), Qt::Key_Return);
     QVERIFY(window_->workspace().selected().is_set());
-    QCOMPARE(window_->workspace().a.trace().name(window_->workspace().selected().slice), std::string_view("grad_reduce"));
+    QCOMPARE(window_->workspace().a.trace().name(window_->workspace().selected().slice),
+             std::string_view("grad_reduce"));
     QTest::keyClick(&window_->search_box(), Qt::Key_A, Qt::ControlModifier);
     QTest::keyClicks(&window_->search_box(), "durr > 1ms");
     QVERIFY(window_->search_state().toolTip().contains("durr"));
@@ -245,8 +257,11 @@ class WindowTest : public QObject {
     window_->chooser().open_files = [this](const QString&) { return QStringList{a_}; };
     window_->actions_list()["open"]->trigger();
     QVERIFY(wait_until([this] { return is_derived(0); }));
-    window_->chooser().save_file = [this](const QString&, const QString& name, const QString&) { return home_.filePath(name); };
-    for (const char* id : {"export_png", "export_csv", "export_report", "export_trace"}) window_->actions_list()[id]->trigger();
+    window_->chooser().save_file = [this](const QString&, const QString& name, const QString&) {
+      return home_.filePath(name);
+    };
+    for (const char* id : {"export_png", "export_csv", "export_report", "export_trace"})
+      window_->actions_list()[id]->trigger();
     QVERIFY(QImage(home_.filePath("timeline.png")).width() > 1000);
     QFile csv(home_.filePath("slices.csv"));
     QVERIFY(csv.open(QIODevice::ReadOnly));
@@ -288,7 +303,8 @@ class WindowTest : public QObject {
     open_a();
     open_b();
     window_->actions_list()["swap"]->trigger();
-    QVERIFY(wait_until([this] { return is_derived(0) && is_derived(1) && window_->compare().is_ready(); }));
+    QVERIFY(wait_until(
+        [this] { return is_derived(0) && is_derived(1) && window_->compare().is_ready(); }));
     QCOMPARE(window_->workspace().a.paths(), QStringList{b_});
     QCOMPARE(window_->workspace().b.paths(), QStringList{a_});
     QCOMPARE(window_->compare().facts().match->pairs, std::int64_t{48});
@@ -299,13 +315,15 @@ class WindowTest : public QObject {
     WhatIfPanel& panel = window_->what_if();
     QCOMPARE(panel.load("llama3-8b-fsdp"), QString());
     QCOMPARE(panel.scenario().base("/cluster/nodes").text, QString("1"));
-    QCOMPARE(panel.scenario().base("/cluster/gpus_per_node").source, QString("preset dgx-h100-ib400"));
+    QCOMPARE(panel.scenario().base("/cluster/gpus_per_node").source,
+             QString("preset dgx-h100-ib400"));
     panel.form().set_value("/cluster/nodes", "2");
     QCOMPARE(panel.scenario().settings(), QStringList{"/cluster/nodes=2"});
     panel.run();
     QVERIFY(wait_until([&] { return !panel.queue().is_running(); }, 120'000));
     QCOMPARE(panel.queue().runs().size(), std::size_t{2});
-    for (const SimulationRun& run : panel.queue().runs()) QVERIFY2(run.state == RunState::done, qPrintable(run.message));
+    for (const SimulationRun& run : panel.queue().runs())
+      QVERIFY2(run.state == RunState::done, qPrintable(run.message));
     QCOMPARE(panel.queue().runs()[0].figures.at("gpus"), 8.0);
     QCOMPARE(panel.queue().runs()[1].figures.at("gpus"), 16.0);
     panel.open_result(panel.queue().runs()[1].id, 1);
@@ -345,7 +363,9 @@ class WindowTest : public QObject {
     view().select(slice_named("grad_reduce"));
     view().toggle_pin();
     QTest::keyClick(window_.get(), Qt::Key_M);
-    window_->chooser().text = [](const QString&, const QString&, const QString&) { return QString("slow here"); };
+    window_->chooser().text = [](const QString&, const QString&, const QString&) {
+      return QString("slow here");
+    };
     QTest::keyClick(window_.get(), Qt::Key_M, Qt::ShiftModifier);
     const TimeRange seen = view().view();
     window_->autosave_now();
@@ -378,7 +398,8 @@ class WindowTest : public QObject {
       for (const QKeySequence& key : ActionList::default_keys(spec)) {
         const QString text = key.toString();
         QVERIFY2(!text.isEmpty(), spec.id);
-        QVERIFY2(!owner.contains(text), qPrintable(text + ": " + owner.value(text) + " and " + spec.id));
+        QVERIFY2(!owner.contains(text),
+                 qPrintable(text + ": " + owner.value(text) + " and " + spec.id));
         owner.insert(text, spec.id);
       }
   }

@@ -12,7 +12,8 @@ struct ProgramBuilder {
   explicit ProgramBuilder(NameTable& table) : names(table) {}
 
   static Dependency after(Lane lane, std::uint32_t position) { return {lane, position}; }
-  ProgramOp& op(GraphOp::Kind kind, Lane lane, Category category, const std::string& name, std::vector<Dependency> dependencies = {}) {
+  ProgramOp& op(GraphOp::Kind kind, Lane lane, Category category, const std::string& name,
+                std::vector<Dependency> dependencies = {}) {
     auto& ops = program.lanes[static_cast<std::size_t>(lane)];
     ProgramOp& added = ops.emplace_back();
     added.kind = kind;
@@ -21,31 +22,39 @@ struct ProgramBuilder {
     added.name = names.id_of(name);
     added.first_dependency = static_cast<std::uint32_t>(program.dependencies.size());
     added.dependency_count = static_cast<std::uint32_t>(dependencies.size());
-    program.dependencies.insert(program.dependencies.end(), dependencies.begin(), dependencies.end());
+    program.dependencies.insert(program.dependencies.end(), dependencies.begin(),
+                                dependencies.end());
     return added;
   }
   /// A segment of one piece per second given, all of them compute.
-  ProgramOp& work(const std::string& name, double seconds, std::vector<Dependency> dependencies = {}, Lane lane = Lane::compute) {
+  ProgramOp& work(const std::string& name, double seconds,
+                  std::vector<Dependency> dependencies = {}, Lane lane = Lane::compute) {
     Segment segment;
     segment.scaled = seconds;
     segment.by_category[static_cast<std::size_t>(Category::compute)] = seconds;
-    segment.pieces.push_back({names.id_of(name), Category::compute, static_cast<float>(seconds), 0, true});
+    segment.pieces.push_back(
+        {names.id_of(name), Category::compute, static_cast<float>(seconds), 0, true});
     return work(name, std::move(segment), std::move(dependencies), lane);
   }
-  ProgramOp& work(const std::string& name, Segment segment, std::vector<Dependency> dependencies = {}, Lane lane = Lane::compute) {
+  ProgramOp& work(const std::string& name, Segment segment,
+                  std::vector<Dependency> dependencies = {}, Lane lane = Lane::compute) {
     program.segments.push_back(std::move(segment));
-    ProgramOp& added = op(GraphOp::Kind::work, lane, Category::compute, name, std::move(dependencies));
+    ProgramOp& added =
+        op(GraphOp::Kind::work, lane, Category::compute, name, std::move(dependencies));
     added.index = static_cast<std::uint32_t>(program.segments.size() - 1);
     return added;
   }
-  ProgramOp& collective(double edge_bytes, double startup, std::vector<Dependency> dependencies, Lane lane = Lane::gradient,
-                        GroupKind group = GroupKind::dp) {
-    ProgramOp& added = op(GraphOp::Kind::collective, lane, Category::exposed_dp, "grad_reduce", std::move(dependencies));
+  ProgramOp& collective(double edge_bytes, double startup, std::vector<Dependency> dependencies,
+                        Lane lane = Lane::gradient, GroupKind group = GroupKind::dp) {
+    ProgramOp& added = op(GraphOp::Kind::collective, lane, Category::exposed_dp, "grad_reduce",
+                          std::move(dependencies));
     added.index = transfer(edge_bytes, startup, group);
     return added;
   }
-  ProgramOp& send(int stage, std::uint32_t tag, double edge_bytes, std::vector<Dependency> dependencies) {
-    ProgramOp& added = op(GraphOp::Kind::send, Lane::send, Category::exposed_pp, "send", std::move(dependencies));
+  ProgramOp& send(int stage, std::uint32_t tag, double edge_bytes,
+                  std::vector<Dependency> dependencies) {
+    ProgramOp& added =
+        op(GraphOp::Kind::send, Lane::send, Category::exposed_pp, "send", std::move(dependencies));
     added.index = transfer(edge_bytes, 0, GroupKind::pp);
     added.peer_stage = stage;
     added.tag = tag;
@@ -84,11 +93,16 @@ inline std::uint32_t add_worker(Job& job, std::uint32_t program, int stage = 0, 
   return static_cast<std::uint32_t>(job.workers.size() - 1);
 }
 /// A ring over the workers: one edge per worker to the next over the given route of each.
-inline void add_group(Job& job, std::vector<std::uint32_t> workers, std::vector<std::vector<LinkId>> routes, GroupKind kind = GroupKind::dp) {
+inline void add_group(Job& job, std::vector<std::uint32_t> workers,
+                      std::vector<std::vector<LinkId>> routes, GroupKind kind = GroupKind::dp) {
   Group group{kind, std::move(workers), {}};
   for (auto& route : routes) group.edges.push_back({std::move(route), 1});
-  for (const std::uint32_t worker : group.workers) job.workers[worker].group[static_cast<std::size_t>(kind)] = static_cast<std::int32_t>(job.groups.size());
+  for (const std::uint32_t worker : group.workers)
+    job.workers[worker].group[static_cast<std::size_t>(kind)] =
+        static_cast<std::int32_t>(job.groups.size());
   job.groups.push_back(std::move(group));
 }
-inline double seconds_of(const Breakdown& breakdown, Category category) { return breakdown[static_cast<std::size_t>(category)]; }
+inline double seconds_of(const Breakdown& breakdown, Category category) {
+  return breakdown[static_cast<std::size_t>(category)];
+}
 }  // namespace stepcast::tests

@@ -8,9 +8,14 @@
 namespace stepcast {
 
 MessageBox::MessageBox(const Job& job)
-    : job_(job), first_outgoing_(job.workers.size() + 1), first_incoming_(job.workers.size() + 1), open_(job.channels.size()) {
+    : job_(job),
+      first_outgoing_(job.workers.size() + 1),
+      first_incoming_(job.workers.size() + 1),
+      open_(job.channels.size()) {
   STEPCAST_ASSERT(std::is_sorted(job.channels.begin(), job.channels.end(),
-                                 [](const Channel& a, const Channel& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); }),
+                                 [](const Channel& a, const Channel& b) {
+                                   return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+                                 }),
                   "lowering sorts channels by their ends");
   for (const Channel& channel : job.channels) {
     ++first_outgoing_[channel.from + 1];
@@ -22,19 +27,23 @@ MessageBox::MessageBox(const Job& job)
   }
   by_receiver_.resize(job.channels.size());
   std::vector<std::uint32_t> next = first_incoming_;
-  for (std::uint32_t channel = 0; channel < job.channels.size(); ++channel) by_receiver_[next[job.channels[channel].to]++] = channel;
+  for (std::uint32_t channel = 0; channel < job.channels.size(); ++channel)
+    by_receiver_[next[job.channels[channel].to]++] = channel;
 }
 
 std::uint32_t MessageBox::outgoing(std::uint32_t worker, int stage) const {
-  for (std::uint32_t channel = first_outgoing_[worker]; channel < first_outgoing_[worker + 1]; ++channel)
+  for (std::uint32_t channel = first_outgoing_[worker]; channel < first_outgoing_[worker + 1];
+       ++channel)
     if (job_.workers[job_.channels[channel].to].stage == stage) return channel;
-  throw InternalError("worker " + std::to_string(worker) + " has no channel to stage " + std::to_string(stage));
+  throw InternalError("worker " + std::to_string(worker) + " has no channel to stage " +
+                      std::to_string(stage));
 }
 
 std::uint32_t MessageBox::incoming(std::uint32_t worker, int stage) const {
   for (std::uint32_t i = first_incoming_[worker]; i < first_incoming_[worker + 1]; ++i)
     if (job_.workers[job_.channels[by_receiver_[i]].from].stage == stage) return by_receiver_[i];
-  throw InternalError("worker " + std::to_string(worker) + " has no channel from stage " + std::to_string(stage));
+  throw InternalError("worker " + std::to_string(worker) + " has no channel from stage " +
+                      std::to_string(stage));
 }
 
 std::uint32_t MessageBox::find(std::uint32_t channel, std::uint32_t tag) const {

@@ -5,7 +5,8 @@
 #include "sim/engine/job.hpp"
 
 namespace stepcast {
-/// Messages between send and receive, found by channel and tag. Slots are reused; a channel holds few at a time.
+/// Messages between send and receive, found by channel and tag. Slots are reused; a channel holds
+/// few at a time.
 class MessageBox {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -18,7 +19,8 @@ class MessageBox {
   };
 
   explicit MessageBox(const Job& job);
-  std::uint32_t outgoing(std::uint32_t worker, int stage) const;  // channel; throws when there is none
+  std::uint32_t outgoing(std::uint32_t worker,
+                         int stage) const;  // channel; throws when there is none
   std::uint32_t incoming(std::uint32_t worker, int stage) const;
   /// The open message, made when there is none.
   std::uint32_t open(std::uint32_t channel, std::uint32_t tag);
@@ -30,10 +32,11 @@ class MessageBox {
 
  private:
   const Job& job_;
-  std::vector<std::uint32_t> first_outgoing_;                 // by worker, into job.channels
-  std::vector<std::uint32_t> first_incoming_, by_receiver_;   // by worker, into by_receiver_: channels
+  std::vector<std::uint32_t> first_outgoing_;  // by worker, into job.channels
+  std::vector<std::uint32_t> first_incoming_,
+      by_receiver_;  // by worker, into by_receiver_: channels
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::vector<std::uint32_t>> open_;              // by channel
+  std::vector<std::vector<std::uint32_t>> open_;  // by channel
 };
 }  // namespace stepcast

@@ -4,11 +4,13 @@
 #include "sim/engine/job.hpp"
 
 namespace stepcast {
-/// When does a segment end on a GPU whose speed may change under way? Work is counted in GPU seconds at full speed.
+/// When does a segment end on a GPU whose speed may change under way? Work is counted in GPU
+/// seconds at full speed.
 ///
-/// The GPU's own chain needs `work` from the start on; the host's j-th launch at h_j leaves `left_j` to be done from h_j on
-/// (Segment::bounds). With the speed constant, finish = max(start + work / speed, max_j h_j + left_j / speed). A change of
-/// speed keeps what was achieved: launches that are past become a lower bound on the progress to be reached.
+/// The GPU's own chain needs `work` from the start on; the host's j-th launch at h_j leaves
+/// `left_j` to be done from h_j on (Segment::bounds). With the speed constant, finish = max(start +
+/// work / speed, max_j h_j + left_j / speed). A change of speed keeps what was achieved: launches
+/// that are past become a lower bound on the progress to be reached.
 ///
 ///     progress   /´´ speed 1
 ///               /
@@ -30,7 +32,8 @@ class SegmentClock {
   void set_speed(double now, double speed) {
     for (const Segment::Bound& bound : segment_->bounds) {
       const double issued = host_start_ + bound.issued;
-      if (issued > since_ && issued <= now) needed_ = std::max(needed_, progress_ + speed_ * (issued - since_) + left_of(bound));
+      if (issued > since_ && issued <= now)
+        needed_ = std::max(needed_, progress_ + speed_ * (issued - since_) + left_of(bound));
     }
     progress_ += speed_ * (now - since_);
     since_ = now;
@@ -44,7 +47,8 @@ class SegmentClock {
     }
     return finish;
   }
-  /// Of [start, now]: seconds in which the GPU had nothing to run because the host had not issued it.
+  /// Of [start, now]: seconds in which the GPU had nothing to run because the host had not issued
+  /// it.
   double launch_gap(double now) const {
     const double reached = progress_ + speed_ * (now - since_);
     const double spare = reached - work_;
@@ -56,7 +60,9 @@ class SegmentClock {
   double slowdown() const { return slowdown_; }
 
  private:
-  double left_of(const Segment::Bound& bound) const { return slowdown_ * bound.scaled_left + bound.fixed_left; }
+  double left_of(const Segment::Bound& bound) const {
+    return slowdown_ * bound.scaled_left + bound.fixed_left;
+  }
 
   const Segment* segment_ = nullptr;
   double slowdown_ = 1, host_start_ = 0, start_ = 0, since_ = 0;

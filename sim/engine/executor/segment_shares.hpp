@@ -2,8 +2,8 @@
 #include "sim/engine/job.hpp"
 
 namespace stepcast {
-/// How a segment's GPU time divides among categories, for the part that a slow rank stretches and for the rest.
-/// From the pieces; without pieces from by_category.
+/// How a segment's GPU time divides among categories, for the part that a slow rank stretches and
+/// for the rest. From the pieces; without pieces from by_category.
 struct SegmentShares {
   Breakdown scaled{}, fixed{};  // each sums to 1 where there is such time
   explicit SegmentShares(const Segment& segment);

@@ -13,14 +13,20 @@ constexpr auto kCompute = static_cast<std::size_t>(Lane::compute);
 }  // namespace
 
 StepRun::StepRun(const Job& job, Network& network, const ExecuteOptions& options)
-    : job_(job), network_(network), workers_(job.workers.size()), rendezvous_(job.groups.size() * kLanes), messages_(job),
+    : job_(job),
+      network_(network),
+      workers_(job.workers.size()),
+      rendezvous_(job.groups.size() * kLanes),
+      messages_(job),
       unfinished_(job.workers.size()) {
-  STEPCAST_ASSERT(network.now() == 0 && !job.workers.empty(), "a step runs on a network of its own");
+  STEPCAST_ASSERT(network.now() == 0 && !job.workers.empty(),
+                  "a step runs on a network of its own");
   for (std::size_t i = 0; i < job.links.size(); ++i) {
     const LinkId id = network.link(job.links[i].name, job.links[i].capacity.value);
     STEPCAST_ASSERT(id == i, "a fresh network numbers its links from 0, as routes do");
   }
-  for (const Program& program : job.programs) shares_.emplace_back(program.segments.begin(), program.segments.end());
+  for (const Program& program : job.programs)
+    shares_.emplace_back(program.segments.begin(), program.segments.end());
   if (options.record_timeline) recorder_.emplace(job, options.detail_workers);
 }
 
@@ -35,7 +41,8 @@ StepOutcome StepRun::run() {
 void StepRun::begin() {
   for (std::uint32_t worker = 0; worker < workers_.size(); ++worker) {
     WorkerState& state = workers_[worker];
-    const double data_wait = job_.workers[worker].data_wait, pause = data_wait + job_.workers[worker].pause;
+    const double data_wait = job_.workers[worker].data_wait,
+                 pause = data_wait + job_.workers[worker].pause;
     state.host_free = -job_.workers[worker].host_lead;
     if (pause > 0) {
       // The rank stands still, host and GPU; its other lanes may serve what does not need it.
@@ -58,7 +65,9 @@ bool StepRun::is_ready(std::uint32_t worker, const ProgramOp& op) const {
   const Program& program = program_of(worker);
   for (std::uint32_t i = 0; i < op.dependency_count; ++i) {
     const Dependency& dependency = program.dependencies[op.first_dependency + i];
-    if (workers_[worker].lanes[static_cast<std::size_t>(dependency.lane)].done <= dependency.position) return false;
+    if (workers_[worker].lanes[static_cast<std::size_t>(dependency.lane)].done <=
+        dependency.position)
+      return false;
   }
   return true;
 }
@@ -94,10 +103,14 @@ void StepRun::start(std::uint32_t worker, std::size_t lane, const ProgramOp& op)
   state.is_busy = true;
   state.since = network_.now();
   switch (op.kind) {
-    case GraphOp::Kind::work: return start_work(worker, lane, op);
-    case GraphOp::Kind::collective: return arrive(worker, lane, op);
-    case GraphOp::Kind::send: return send(worker, lane, op);
-    case GraphOp::Kind::recv: return receive(worker, lane, op);
+    case GraphOp::Kind::work:
+      return start_work(worker, lane, op);
+    case GraphOp::Kind::collective:
+      return arrive(worker, lane, op);
+    case GraphOp::Kind::send:
+      return send(worker, lane, op);
+    case GraphOp::Kind::recv:
+      return receive(worker, lane, op);
   }
 }
 
@@ -113,20 +126,24 @@ double StepRun::slowdown_of(std::uint32_t worker, std::size_t lane) const {
   const double usual = drawn_slowdown(worker, lane);
   const std::int32_t disturbance = job_.workers[worker].disturbance;
   if (disturbance < 0) return usual;
-  const Moment moment{job_.run_seed, job_.step, (static_cast<std::uint64_t>(lane) << 32) | workers_[worker].lanes[lane].done,
+  const Moment moment{job_.run_seed, job_.step,
+                      (static_cast<std::uint64_t>(lane) << 32) | workers_[worker].lanes[lane].done,
                       job_.clock_s + network_.now()};
   const double work = usual * program_of(worker).segments[head(worker, lane).index].scaled;
   return usual * job_.disturbances[static_cast<std::size_t>(disturbance)].stretch(moment, work);
 }
 
-// Lognormal with mean 1 (mu = -sigma^2 / 2), one draw per rank and op; the lockstep group goes at its slowest.
+// Lognormal with mean 1 (mu = -sigma^2 / 2), one draw per rank and op; the lockstep group goes at
+// its slowest.
 double StepRun::drawn_slowdown(std::uint32_t worker, std::size_t lane) const {
   const Worker& w = job_.workers[worker];
   if (w.jitter_sigma <= 0) return w.slowdown;
-  const std::uint64_t op = (static_cast<std::uint64_t>(lane) << 32) | workers_[worker].lanes[lane].done;
+  const std::uint64_t op =
+      (static_cast<std::uint64_t>(lane) << 32) | workers_[worker].lanes[lane].done;
   double slowest = -1e300;
   for (int rank = w.first_rank; rank < w.first_rank + std::max(1, w.jitter_ranks); ++rank)
-    slowest = std::max(slowest, normal_from_bits(mixed_bits(mixed_bits(job_.seed, static_cast<std::uint64_t>(rank)), op)));
+    slowest = std::max(slowest, normal_from_bits(mixed_bits(
+                                    mixed_bits(job_.seed, static_cast<std::uint64_t>(rank)), op)));
   return w.slowdown * std::exp(w.jitter_sigma * slowest - 0.5 * w.jitter_sigma * w.jitter_sigma);
 }
 
@@ -136,11 +153,14 @@ void StepRun::start_work(std::uint32_t worker, std::size_t lane, const ProgramOp
   const double slowdown = slowdown_of(worker, lane), now = network_.now();
   if (lane != kCompute) {
     // Beside the GPU (data loading): no launches, and communication does not slow it.
-    network_.after(slowdown * segment.scaled + segment.fixed, [this, worker, lane = static_cast<std::uint8_t>(lane)] {
-      if (recorder_) recorder_->span(worker, static_cast<Lane>(lane), head(worker, lane), head(worker, lane).category,
-                                     workers_[worker].lanes[lane].since, network_.now());
-      complete(worker, lane);
-    });
+    network_.after(slowdown * segment.scaled + segment.fixed,
+                   [this, worker, lane = static_cast<std::uint8_t>(lane)] {
+                     if (recorder_)
+                       recorder_->span(worker, static_cast<Lane>(lane), head(worker, lane),
+                                       head(worker, lane).category,
+                                       workers_[worker].lanes[lane].since, network_.now());
+                     complete(worker, lane);
+                   });
     return;
   }
   settle(state);
@@ -161,9 +181,11 @@ double StepRun::speed_of(const WorkerState& state) const {
 
 void StepRun::finish_segment(std::uint32_t worker) {
   WorkerState& state = workers_[worker];
-  const double now = network_.now(), gap = state.clock.launch_gap(now), busy = now - state.clock.start_date() - gap;
+  const double now = network_.now(), gap = state.clock.launch_gap(now),
+               busy = now - state.clock.start_date() - gap;
   const ProgramOp& op = head(worker, kCompute);
-  shares_[job_.workers[worker].program][op.index].book(busy, state.clock.segment().fixed, state.breakdown);
+  shares_[job_.workers[worker].program][op.index].book(busy, state.clock.segment().fixed,
+                                                       state.breakdown);
   state.breakdown[static_cast<std::size_t>(Category::launch_gap)] += gap;
   state.compute_seconds += busy;
   if (recorder_) recorder_->segment(worker, op, state.clock, now, gap);
@@ -177,22 +199,29 @@ void StepRun::change_on_wire(std::uint32_t worker, int by) {
   WorkerState& state = workers_[worker];
   const bool was_on_wire = state.on_wire > 0;
   state.on_wire += by;
-  if (job_.compute_slowdown_in_overlap == 1 || was_on_wire == (state.on_wire > 0) || state.timer == 0) return;
+  if (job_.compute_slowdown_in_overlap == 1 || was_on_wire == (state.on_wire > 0) ||
+      state.timer == 0)
+    return;
   const double now = network_.now();
   state.clock.set_speed(now, speed_of(state));
   network_.cancel_timer(state.timer);
-  state.timer = network_.after(std::max(0.0, state.clock.finish() - now), [this, worker] { finish_segment(worker); });
+  state.timer = network_.after(std::max(0.0, state.clock.finish() - now),
+                               [this, worker] { finish_segment(worker); });
 }
 
 void StepRun::schedule_link_events() {
   for (const LinkEvent& event : job_.link_events) {
-    STEPCAST_ASSERT(event.node >= 0 && static_cast<std::size_t>(event.node) < job_.node_ports.size(), "link events name nodes of the cluster");
+    STEPCAST_ASSERT(
+        event.node >= 0 && static_cast<std::size_t>(event.node) < job_.node_ports.size(),
+        "link events name nodes of the cluster");
     const auto apply = [this, &event] {
       for (const LinkId port : job_.node_ports[static_cast<std::size_t>(event.node)])
         network_.set_capacity(port, job_.links[port].capacity.value * event.capacity_factor);
     };
-    if (event.at_s <= 0) apply();
-    else link_event_timers_.push_back(network_.after(event.at_s, apply));
+    if (event.at_s <= 0)
+      apply();
+    else
+      link_event_timers_.push_back(network_.after(event.at_s, apply));
   }
 }
 }  // namespace stepcast

@@ -13,34 +13,44 @@
 namespace stepcast {
 /// One step under way: a state machine per worker, advanced by timers and flows of the network.
 ///
-/// A lane starts its next op when it is free and the op's dependencies are complete. What each kind then does:
-///   work        one timer; on the compute lane the segment's host bounds and the overlap slowdown apply
-///   collective  waits for all workers of the group; then start-up timer, then flows over every edge and the intra timer
-///   send        start-up and latency timer, then flows; complete when they have arrived, whatever the receiver does
-///   recv        complete when the message has arrived
-/// Nothing completes inside a call that another worker made: each hand-over goes through a timer or a flow, so the depth
-/// of calls does not grow with the number of workers.
+/// A lane starts its next op when it is free and the op's dependencies are complete. What each kind
+/// then does:
+///   work        one timer; on the compute lane the segment's host bounds and the overlap slowdown
+///   apply collective  waits for all workers of the group; then start-up timer, then flows over
+///   every edge and the intra timer send        start-up and latency timer, then flows; complete
+///   when they have arrived, whatever the receiver does recv        complete when the message has
+///   arrived
+/// Nothing completes inside a call that another worker made: each hand-over goes through a timer or
+/// a flow, so the depth of calls does not grow with the number of workers.
 class StepRun {
  public:
   StepRun(const Job& job, Network& network, const ExecuteOptions& options);
   StepOutcome run();
 
  private:
-  struct LaneState { std::uint32_t done = 0; bool is_busy = false; double since = 0; };
+  struct LaneState {
+    std::uint32_t done = 0;
+    bool is_busy = false;
+    double since = 0;
+  };
   struct WorkerState {
     std::array<LaneState, kLanes> lanes{};
     SegmentClock clock;
     Network::Handle timer = 0;
-    double host_free = 0;     // when the host may issue the next segment
-    int on_wire = 0;          // collectives and messages that are moving bytes
+    double host_free = 0;  // when the host may issue the next segment
+    int on_wire = 0;       // collectives and messages that are moving bytes
     bool is_computing = false, is_advancing = false, is_again = false, is_done = false;
-    double mark = 0;          // the compute lane's time is booked up to here
+    double mark = 0;                    // the compute lane's time is booked up to here
     Category owner = Category::bubble;  // of the idle time since `mark`
     double finish = 0, compute_seconds = 0;
     Breakdown breakdown{};
   };
   /// A group's collective on one lane; in-order lanes allow one at a time.
-  struct Rendezvous { std::uint32_t arrived = 0, pending = 0; bool is_started = false; double started = 0; };
+  struct Rendezvous {
+    std::uint32_t arrived = 0, pending = 0;
+    bool is_started = false;
+    double started = 0;
+  };
 
   // step_run.cpp: lanes and work
   void begin();
@@ -82,9 +92,15 @@ class StepRun {
   const std::vector<ProgramOp>& ops(std::uint32_t worker, std::size_t lane) const {
     return job_.programs[job_.workers[worker].program].lanes[lane];
   }
-  const ProgramOp& head(std::uint32_t worker, std::size_t lane) const { return ops(worker, lane)[workers_[worker].lanes[lane].done]; }
-  bool has_head(std::uint32_t worker, std::size_t lane) const { return workers_[worker].lanes[lane].done < ops(worker, lane).size(); }
-  const Program& program_of(std::uint32_t worker) const { return job_.programs[job_.workers[worker].program]; }
+  const ProgramOp& head(std::uint32_t worker, std::size_t lane) const {
+    return ops(worker, lane)[workers_[worker].lanes[lane].done];
+  }
+  bool has_head(std::uint32_t worker, std::size_t lane) const {
+    return workers_[worker].lanes[lane].done < ops(worker, lane).size();
+  }
+  const Program& program_of(std::uint32_t worker) const {
+    return job_.programs[job_.workers[worker].program];
+  }
 
   const Job& job_;
   Network& network_;

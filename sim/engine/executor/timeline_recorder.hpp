@@ -6,16 +6,19 @@
 #include "sim/engine/step_executor.hpp"
 
 namespace stepcast {
-/// Writes spans and arrows while a step runs: ops of all lanes of all workers, and the pieces inside the segments of the
-/// first few workers.
+/// Writes spans and arrows while a step runs: ops of all lanes of all workers, and the pieces
+/// inside the segments of the first few workers.
 class TimelineRecorder {
  public:
   TimelineRecorder(const Job& job, int detail_workers);
   /// Skips what is empty.
-  void span(std::uint32_t worker, Lane lane, const ProgramOp& op, Category category, double start, double end);
+  void span(std::uint32_t worker, Lane lane, const ProgramOp& op, Category category, double start,
+            double end);
   /// `busy` of [start, end] is GPU time; the rest waits for the host.
-  void segment(std::uint32_t worker, const ProgramOp& op, const SegmentClock& clock, double end, double launch_gap);
-  void arrow(std::uint32_t from_worker, Lane from_lane, std::uint32_t to_worker, Lane to_lane, NameId name, double from, double to);
+  void segment(std::uint32_t worker, const ProgramOp& op, const SegmentClock& clock, double end,
+               double launch_gap);
+  void arrow(std::uint32_t from_worker, Lane from_lane, std::uint32_t to_worker, Lane to_lane,
+             NameId name, double from, double to);
   Timeline take();
 
  private:

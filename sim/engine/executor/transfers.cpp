@@ -6,14 +6,16 @@
 
 namespace stepcast {
 
-std::uint32_t StepRun::rendezvous_of(std::uint32_t worker, std::size_t lane, const ProgramOp& op) const {
+std::uint32_t StepRun::rendezvous_of(std::uint32_t worker, std::size_t lane,
+                                     const ProgramOp& op) const {
   const Transfer& transfer = program_of(worker).transfers[op.index];
   const std::int32_t group = job_.workers[worker].group[static_cast<std::size_t>(transfer.group)];
   return static_cast<std::uint32_t>(static_cast<std::size_t>(group) * kLanes + lane);
 }
 
 bool StepRun::is_alone(std::uint32_t worker, const ProgramOp& op) const {
-  return job_.workers[worker].group[static_cast<std::size_t>(program_of(worker).transfers[op.index].group)] < 0;
+  return job_.workers[worker]
+             .group[static_cast<std::size_t>(program_of(worker).transfers[op.index].group)] < 0;
 }
 
 // All members stand at the same collective; the first one's terms count.
@@ -25,11 +27,14 @@ const Transfer& StepRun::transfer_of_group(std::uint32_t group, std::size_t lane
 void StepRun::arrive(std::uint32_t worker, std::size_t lane, const ProgramOp& op) {
   if (is_alone(worker, op)) {
     const CollectiveTerms& terms = program_of(worker).transfers[op.index].terms;
-    network_.after(terms.startup.value + terms.intra.value, [this, worker, lane = static_cast<std::uint8_t>(lane)] {
-      if (recorder_) recorder_->span(worker, static_cast<Lane>(lane), head(worker, lane), head(worker, lane).category,
-                                     workers_[worker].lanes[lane].since, network_.now());
-      complete(worker, lane);
-    });
+    network_.after(terms.startup.value + terms.intra.value,
+                   [this, worker, lane = static_cast<std::uint8_t>(lane)] {
+                     if (recorder_)
+                       recorder_->span(worker, static_cast<Lane>(lane), head(worker, lane),
+                                       head(worker, lane).category,
+                                       workers_[worker].lanes[lane].since, network_.now());
+                     complete(worker, lane);
+                   });
     return;
   }
   const std::uint32_t index = rendezvous_of(worker, lane, op);
@@ -39,7 +44,8 @@ void StepRun::arrive(std::uint32_t worker, std::size_t lane, const ProgramOp& op
   meeting.is_started = true;
   meeting.started = network_.now();
   for (const std::uint32_t member : job_.groups[group].workers) renew_owner(member);
-  network_.after(transfer_of_group(group, lane).terms.startup.value, [this, index] { launch_collective(index); });
+  network_.after(transfer_of_group(group, lane).terms.startup.value,
+                 [this, index] { launch_collective(index); });
 }
 
 void StepRun::launch_collective(std::uint32_t index) {
@@ -59,7 +65,8 @@ void StepRun::launch_collective(std::uint32_t index) {
   // A folded member stands for as many replicas, whose edges are not in the job.
   const double replicas = job_.workers[group.workers.front()].multiplicity;
   for (const Edge& edge : group.edges)
-    payload_[static_cast<std::size_t>(transfer.group)] += transfer.terms.payload_edge_bytes * edge.weight * replicas;
+    payload_[static_cast<std::size_t>(transfer.group)] +=
+        transfer.terms.payload_edge_bytes * edge.weight * replicas;
   if (transfer.terms.intra.value > 0) {
     ++meeting.pending;
     network_.after(transfer.terms.intra.value, [this, index] { end_collective_part(index); });
@@ -78,7 +85,8 @@ void StepRun::end_collective_part(std::uint32_t index) {
   for (const std::uint32_t member : group.workers) {
     if (recorder_) {
       const ProgramOp& op = head(member, lane);
-      recorder_->span(member, static_cast<Lane>(lane), op, Category::straggler_wait, workers_[member].lanes[lane].since, started);
+      recorder_->span(member, static_cast<Lane>(lane), op, Category::straggler_wait,
+                      workers_[member].lanes[lane].since, started);
       recorder_->span(member, static_cast<Lane>(lane), op, op.category, started, network_.now());
     }
     change_on_wire(member, -1);
@@ -96,13 +104,15 @@ void StepRun::send(std::uint32_t worker, std::size_t lane, const ProgramOp& op) 
   const Channel& channel = job_.channels[message.channel];
   if (message.is_awaited) renew_owner(channel.to);
   const CollectiveTerms& terms = program_of(worker).transfers[op.index].terms;
-  network_.after(terms.startup.value + channel.latency.value, [this, index] { launch_message(index); });
+  network_.after(terms.startup.value + channel.latency.value,
+                 [this, index] { launch_message(index); });
 }
 
 void StepRun::launch_message(std::uint32_t index) {
   MessageBox::Message& message = messages_[index];
   const Channel& channel = job_.channels[message.channel];
-  const Transfer& transfer = program_of(channel.from).transfers[head(channel.from, message.send_lane).index];
+  const Transfer& transfer =
+      program_of(channel.from).transfers[head(channel.from, message.send_lane).index];
   message.is_on_wire = true;
   message.pending = 1;
   for (const Edge& edge : channel.edges) {
@@ -133,7 +143,8 @@ void StepRun::end_message_part(std::uint32_t index) {
   change_on_wire(channel.to, -1);
   if (recorder_) {
     const ProgramOp& op = head(channel.from, send_lane);
-    recorder_->span(channel.from, static_cast<Lane>(send_lane), op, op.category, message.sent, network_.now());
+    recorder_->span(channel.from, static_cast<Lane>(send_lane), op, op.category, message.sent,
+                    network_.now());
   }
   if (message.is_awaited) deliver(index);
   complete(channel.from, send_lane);
@@ -153,10 +164,12 @@ void StepRun::deliver(std::uint32_t index) {
   messages_.close(index);
   if (recorder_) {
     const ProgramOp& op = head(channel.to, message.recv_lane);
-    const double start = std::max(message.sent, workers_[channel.to].lanes[message.recv_lane].since);
-    recorder_->span(channel.to, static_cast<Lane>(message.recv_lane), op, op.category, start, network_.now());
-    recorder_->arrow(channel.from, static_cast<Lane>(message.send_lane), channel.to, static_cast<Lane>(message.recv_lane), op.name,
-                     message.sent, network_.now());
+    const double start =
+        std::max(message.sent, workers_[channel.to].lanes[message.recv_lane].since);
+    recorder_->span(channel.to, static_cast<Lane>(message.recv_lane), op, op.category, start,
+                    network_.now());
+    recorder_->arrow(channel.from, static_cast<Lane>(message.send_lane), channel.to,
+                     static_cast<Lane>(message.recv_lane), op.name, message.sent, network_.now());
   }
   complete(channel.to, message.recv_lane);
 }

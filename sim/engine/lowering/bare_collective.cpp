@@ -11,10 +11,12 @@
 namespace stepcast {
 namespace {
 
-Edge edge_between(const ProcessGroup& group, const NodePair& ends, double weight, std::uint64_t seed, LinkBook& links) {
+Edge edge_between(const ProcessGroup& group, const NodePair& ends, double weight,
+                  std::uint64_t seed, LinkBook& links) {
   const auto [a, b] = ends;
   Edge edge{{}, weight};
-  const std::uint64_t hash = mixed_bits(mixed_bits(seed, static_cast<std::uint64_t>(a)), static_cast<std::uint64_t>(b));
+  const std::uint64_t hash =
+      mixed_bits(mixed_bits(seed, static_cast<std::uint64_t>(a)), static_cast<std::uint64_t>(b));
   links.append_cap(fmt::format("node{}.tx share", a), a, group.gpus_on_node.at(a), edge.route);
   links.append_route(a, b, hash, false, edge.route);
   links.append_cap(fmt::format("node{}.rx share", b), b, group.gpus_on_node.at(b), edge.route);
@@ -22,8 +24,9 @@ Edge edge_between(const ProcessGroup& group, const NodePair& ends, double weight
 }
 }  // namespace
 
-Job bare_collective_job(const ProcessGroup& group, const CollectiveTerms& terms, Collective collective, Bytes size,
-                        const Scenario& scenario, const Topology& topology) {
+Job bare_collective_job(const ProcessGroup& group, const CollectiveTerms& terms,
+                        Collective collective, Bytes size, const Scenario& scenario,
+                        const Topology& topology) {
   Job job;
   job.seed = scenario.run.seed;
   job.link_events = scenario.cluster.link_events;
@@ -44,15 +47,17 @@ Job bare_collective_job(const ProcessGroup& group, const CollectiveTerms& terms,
   job.workers.push_back(worker);
   LinkBook links(topology, scenario.cluster);
   Group out{GroupKind::world, {0}, {}};
-  for (const auto& [ends, weight] : group.edges) out.edges.push_back(edge_between(group, ends, weight, scenario.run.seed, links));
+  for (const auto& [ends, weight] : group.edges)
+    out.edges.push_back(edge_between(group, ends, weight, scenario.run.seed, links));
   job.groups.push_back(std::move(out));
   links.hand_over(job);
   return job;
 }
 
-Job message_ring_job(const ProcessGroup& group, const CollectiveTerms& terms, Collective collective, const Scenario& scenario,
-                     const Topology& topology) {
-  STEPCAST_ASSERT(terms.pattern == CollectiveTerms::Pattern::ring, "the caller asks for rounds of rings only");
+Job message_ring_job(const ProcessGroup& group, const CollectiveTerms& terms, Collective collective,
+                     const Scenario& scenario, const Topology& topology) {
+  STEPCAST_ASSERT(terms.pattern == CollectiveTerms::Pattern::ring,
+                  "the caller asks for rounds of rings only");
   Job job;
   job.seed = scenario.run.seed;
   job.link_events = scenario.cluster.link_events;
@@ -75,8 +80,12 @@ Job message_ring_job(const ProcessGroup& group, const CollectiveTerms& terms, Co
     Program program;
     program.transfers.push_back({chunk, GroupKind::world, chunk.payload_edge_bytes});
     for (int round = 0; round < rounds; ++round) {
-      ProgramOp send{.kind = GraphOp::Kind::send, .lane = Lane::send, .category = Category::exposed_dp,
-                     .name = job.names.id_of("send"), .peer_stage = after, .tag = static_cast<std::uint32_t>(round)};
+      ProgramOp send{.kind = GraphOp::Kind::send,
+                     .lane = Lane::send,
+                     .category = Category::exposed_dp,
+                     .name = job.names.id_of("send"),
+                     .peer_stage = after,
+                     .tag = static_cast<std::uint32_t>(round)};
       if (round > 0) {
         send.first_dependency = static_cast<std::uint32_t>(program.dependencies.size());
         send.dependency_count = 1;
@@ -84,8 +93,12 @@ Job message_ring_job(const ProcessGroup& group, const CollectiveTerms& terms, Co
       }
       program.lanes[static_cast<std::size_t>(Lane::send)].push_back(send);
       program.lanes[static_cast<std::size_t>(Lane::recv)].push_back(
-          {.kind = GraphOp::Kind::recv, .lane = Lane::recv, .category = Category::exposed_dp, .name = job.names.id_of("recv"),
-           .peer_stage = before, .tag = static_cast<std::uint32_t>(round)});
+          {.kind = GraphOp::Kind::recv,
+           .lane = Lane::recv,
+           .category = Category::exposed_dp,
+           .name = job.names.id_of("recv"),
+           .peer_stage = before,
+           .tag = static_cast<std::uint32_t>(round)});
     }
     Worker worker;
     worker.program = static_cast<std::uint32_t>(i);
@@ -96,10 +109,15 @@ Job message_ring_job(const ProcessGroup& group, const CollectiveTerms& terms, Co
     job.workers.push_back(worker);
     job.programs.push_back(std::move(program));
     const NodePair ends{ring[static_cast<std::size_t>(i)], ring[static_cast<std::size_t>(after)]};
-    job.channels.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(after),
-                            {edge_between(group, ends, group.edges.at(ends), scenario.run.seed, links)}, Seconds(0)});
+    job.channels.push_back(
+        {static_cast<std::uint32_t>(i),
+         static_cast<std::uint32_t>(after),
+         {edge_between(group, ends, group.edges.at(ends), scenario.run.seed, links)},
+         Seconds(0)});
   }
-  std::sort(job.channels.begin(), job.channels.end(), [](const Channel& a, const Channel& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
+  std::sort(job.channels.begin(), job.channels.end(), [](const Channel& a, const Channel& b) {
+    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  });
   links.hand_over(job);
   return job;
 }

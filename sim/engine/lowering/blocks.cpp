@@ -10,11 +10,13 @@
 namespace stepcast {
 
 Placement place_ranks(const ClusterSpec& cluster, int world, std::uint64_t seed) {
-  STEPCAST_ASSERT(world <= cluster.gpus(), "loading a scenario refuses layouts larger than the cluster");
+  STEPCAST_ASSERT(world <= cluster.gpus(),
+                  "loading a scenario refuses layouts larger than the cluster");
   Placement placement;
   placement.node.reserve(static_cast<std::size_t>(world));
   for (int node : placed_nodes(cluster, seed))
-    for (int gpu = 0; gpu < cluster.node(node).gpus && static_cast<int>(placement.node.size()) < world; ++gpu)
+    for (int gpu = 0;
+         gpu < cluster.node(node).gpus && static_cast<int>(placement.node.size()) < world; ++gpu)
       placement.node.push_back(node);
   return placement;
 }
@@ -26,7 +28,8 @@ Blocks lockstep_blocks(const ParallelLayout& layout) {
   if (layout.ep > 1) kinds.push_back(GroupKind::ep);
   for (GroupKind kind : kinds)
     for (const std::vector<int>& group : groups_of(kind, layout))
-      for (int rank : group) sets.join(static_cast<std::size_t>(group.front()), static_cast<std::size_t>(rank));
+      for (int rank : group)
+        sets.join(static_cast<std::size_t>(group.front()), static_cast<std::size_t>(rank));
 
   std::map<std::size_t, Block> by_root;
   for (int rank = 0; rank < world; ++rank) {
@@ -39,12 +42,14 @@ Blocks lockstep_blocks(const ParallelLayout& layout) {
   std::sort(blocks.list.begin(), blocks.list.end(), [](const Block& a, const Block& b) {
     return a.stage != b.stage ? a.stage < b.stage : a.ranks.front() < b.ranks.front();
   });
-  // A stage's ranks are another stage's shifted along the pp axis, so the n-th block of every stage is the same replica.
+  // A stage's ranks are another stage's shifted along the pp axis, so the n-th block of every stage
+  // is the same replica.
   blocks.replicas = static_cast<int>(blocks.list.size()) / layout.pp;
   blocks.of_rank.assign(static_cast<std::size_t>(world), 0);
   for (std::size_t i = 0; i < blocks.list.size(); ++i) {
     blocks.list[i].replica = static_cast<int>(i) % blocks.replicas;
-    for (int rank : blocks.list[i].ranks) blocks.of_rank[static_cast<std::size_t>(rank)] = static_cast<int>(i);
+    for (int rank : blocks.list[i].ranks)
+      blocks.of_rank[static_cast<std::size_t>(rank)] = static_cast<int>(i);
   }
   return blocks;
 }

@@ -7,7 +7,9 @@ namespace stepcast {
 /// Union-find with path halving; the root of a set is its smallest member.
 class DisjointSets {
  public:
-  explicit DisjointSets(std::size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+  explicit DisjointSets(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
   std::size_t root(std::size_t x) {
     while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
     return x;

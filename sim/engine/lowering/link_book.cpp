@@ -11,7 +11,8 @@ BytesPerSecond LinkBook::nic_share(const NodeSpec& node, int gpus) {
 
 void LinkBook::append_cap(const std::string& key, int node, int gpus, std::vector<LinkId>& route) {
   const NodeSpec& spec = cluster_.node(node);
-  if (gpus >= spec.gpus || nic_share(spec, gpus).value >= spec.nic_bandwidth.value * spec.nics) return;
+  if (gpus >= spec.gpus || nic_share(spec, gpus).value >= spec.nic_bandwidth.value * spec.nics)
+    return;
   const auto [at, is_new] = caps_.try_emplace(key, static_cast<LinkId>(all_.size()));
   if (is_new) {
     all_.push_back({key, nic_share(spec, gpus)});
@@ -20,7 +21,8 @@ void LinkBook::append_cap(const std::string& key, int node, int gpus, std::vecto
   route.push_back(at->second);
 }
 
-void LinkBook::append_route(int a, int b, std::uint64_t hash, bool ports_only, std::vector<LinkId>& route) const {
+void LinkBook::append_route(int a, int b, std::uint64_t hash, bool ports_only,
+                            std::vector<LinkId>& route) const {
   if (!ports_only && a != b) {
     topology_.append_route(a, b, hash, route);
     return;
@@ -47,8 +49,10 @@ void LinkBook::hand_over(Job& job) const {
   job.node_ports.assign(static_cast<std::size_t>(cluster_.nodes()), {});
   for (int node = 0; node < cluster_.nodes(); ++node)
     for (LinkId port : {topology_.tx_port(node), topology_.rx_port(node)})
-      if (number[port] != kUnused) job.node_ports[static_cast<std::size_t>(node)].push_back(number[port]);
+      if (number[port] != kUnused)
+        job.node_ports[static_cast<std::size_t>(node)].push_back(number[port]);
   for (const auto& [node, link] : cap_nodes_)
-    if (number[link] != kUnused) job.node_ports[static_cast<std::size_t>(node)].push_back(number[link]);
+    if (number[link] != kUnused)
+      job.node_ports[static_cast<std::size_t>(node)].push_back(number[link]);
 }
 }  // namespace stepcast

@@ -30,12 +30,19 @@ std::set<GroupKind> used_kinds(const StepGraph& graph) {
 /// The whole lowering of one scenario, kept together because its parts share the geometry.
 class Lowering {
  public:
-  Lowering(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const Exemptions& exempt)
-      : scenario_(scenario), graph_(graph), profile_(profile), exempt_(exempt), topology_(make_topology(scenario.cluster)),
+  Lowering(const Scenario& scenario, const StepGraph& graph, const Profile& profile,
+           const Exemptions& exempt)
+      : scenario_(scenario),
+        graph_(graph),
+        profile_(profile),
+        exempt_(exempt),
+        topology_(make_topology(scenario.cluster)),
         placement_(place_ranks(scenario.cluster, scenario.parallel.world(), scenario.run.seed)),
-        blocks_(lockstep_blocks(scenario.parallel)), links_(*topology_, scenario.cluster) {
+        blocks_(lockstep_blocks(scenario.parallel)),
+        links_(*topology_, scenario.cluster) {
     for (GroupKind kind : used_kinds(graph))
-      for (ProcessGroup& group : process_groups(kind, scenario.parallel, placement_, blocks_, *topology_, scenario.run.seed))
+      for (ProcessGroup& group : process_groups(kind, scenario.parallel, placement_, blocks_,
+                                                *topology_, scenario.run.seed))
         groups_.push_back(std::move(group));
     paths_ = message_paths(scenario.parallel, placement_, blocks_, *topology_);
     folding_ = fold(scenario, placement_, blocks_, groups_, paths_, *topology_);
@@ -57,7 +64,9 @@ class Lowering {
   }
 
  private:
-  std::size_t block_index(const Block& block) const { return static_cast<std::size_t>(block.stage * blocks_.replicas + block.replica); }
+  std::size_t block_index(const Block& block) const {
+    return static_cast<std::size_t>(block.stage * blocks_.replicas + block.replica);
+  }
   int node_of(int rank) const { return placement_.node[static_cast<std::size_t>(rank)]; }
 
   void add_workers() {
@@ -102,46 +111,61 @@ class Lowering {
     return ranks;
   }
 
-  /// Samples go where they are finished soonest; those of nodes that are gone are dealt out among the rest.
+  /// Samples go where they are finished soonest; those of nodes that are gone are dealt out among
+  /// the rest.
   void share_load() {
     std::vector<Worker>& workers = result_.job.workers;
     const int nodes = scenario_.cluster.nodes();
     if (exempt_.evicted_without_spare > 0 && exempt_.evicted_without_spare < nodes)
-      for (Worker& worker : workers) worker.slowdown *= static_cast<double>(nodes) / (nodes - exempt_.evicted_without_spare);
+      for (Worker& worker : workers)
+        worker.slowdown *= static_cast<double>(nodes) / (nodes - exempt_.evicted_without_spare);
     if (!scenario_.mitigation.load_aware_batches || folding_.is_folded) return;
     std::vector<double> slowdowns(static_cast<std::size_t>(blocks_.replicas), 1);
     for (const Worker& worker : workers) {
       double mine = worker.slowdown;
-      if (worker.disturbance >= 0) mine *= lasting_slowdown(result_.job.disturbances[static_cast<std::size_t>(worker.disturbance)], scenario_.run.seed);
-      slowdowns[static_cast<std::size_t>(worker.replica)] = std::max(slowdowns[static_cast<std::size_t>(worker.replica)], mine);
+      if (worker.disturbance >= 0)
+        mine *=
+            lasting_slowdown(result_.job.disturbances[static_cast<std::size_t>(worker.disturbance)],
+                             scenario_.run.seed);
+      slowdowns[static_cast<std::size_t>(worker.replica)] =
+          std::max(slowdowns[static_cast<std::size_t>(worker.replica)], mine);
     }
     if (scenario_.training.global_batch < blocks_.replicas) return;
     const std::vector<double> shares = load_shares(slowdowns, scenario_.training.global_batch);
-    for (Worker& worker : workers) worker.slowdown *= shares[static_cast<std::size_t>(worker.replica)];
+    for (Worker& worker : workers)
+      worker.slowdown *= shares[static_cast<std::size_t>(worker.replica)];
   }
 
   /// Lockstep ranks wait for their slowest: the node group whose GPU has the lowest peak.
   std::size_t slowest_hardware(const Block& block) const {
     const auto group_of_node = [&](int node) {
       std::size_t group = 0;
-      while (node >= scenario_.cluster.groups[group].count) node -= scenario_.cluster.groups[group++].count;
+      while (node >= scenario_.cluster.groups[group].count)
+        node -= scenario_.cluster.groups[group++].count;
       return group;
     };
-    const auto peak = [&](std::size_t group) { return scenario_.cluster.groups[group].spec.gpu.peak(scenario_.training.precision).value; };
+    const auto peak = [&](std::size_t group) {
+      return scenario_.cluster.groups[group].spec.gpu.peak(scenario_.training.precision).value;
+    };
     std::size_t slowest = group_of_node(node_of(block.ranks.front()));
     for (int rank : block.ranks)
-      if (const std::size_t group = group_of_node(node_of(rank)); peak(group) < peak(slowest)) slowest = group;
+      if (const std::size_t group = group_of_node(node_of(rank)); peak(group) < peak(slowest))
+        slowest = group;
     return slowest;
   }
 
-  int kept_node(int node) const { return folding_.is_folded ? folding_.node_to_kept[static_cast<std::size_t>(node)] : node; }
+  int kept_node(int node) const {
+    return folding_.is_folded ? folding_.node_to_kept[static_cast<std::size_t>(node)] : node;
+  }
   bool is_kept_node(int node) const { return !folding_.is_folded || kept_node(node) == node; }
 
   Edge edge_of(const std::string& name, int a, int b, double weight, int gpus_a, int gpus_b) {
     Edge edge{{}, weight};
     const int from = kept_node(a), to = kept_node(b);
     links_.append_cap(fmt::format("node{}.tx {}", from, name), from, gpus_a, edge.route);
-    std::uint64_t hash = mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(from)), static_cast<std::uint64_t>(to));
+    std::uint64_t hash =
+        mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(from)),
+                   static_cast<std::uint64_t>(to));
     for (char c : name) hash = mixed_bits(hash, static_cast<std::uint64_t>(c));
     links_.append_route(from, to, hash, folding_.is_folded, edge.route);
     links_.append_cap(fmt::format("node{}.rx {}", to, name), to, gpus_b, edge.route);
@@ -152,7 +176,8 @@ class Lowering {
     for (const ProcessGroup& group : groups_) {
       std::vector<std::uint32_t> workers;
       for (int block : group.blocks)
-        if (const int worker = worker_of_block_[static_cast<std::size_t>(block)]; worker >= 0) workers.push_back(static_cast<std::uint32_t>(worker));
+        if (const int worker = worker_of_block_[static_cast<std::size_t>(block)]; worker >= 0)
+          workers.push_back(static_cast<std::uint32_t>(worker));
       if (workers.empty()) continue;
       const auto index = static_cast<std::int32_t>(result_.job.groups.size());
       const auto kind = static_cast<std::size_t>(group.kind);
@@ -168,7 +193,8 @@ class Lowering {
         const int to = folding_.is_folded ? folded_destination(group.kind, ends) : ends.second;
         const auto [at, is_new] = merged.try_emplace({kept_node(ends.first), kept_node(to)});
         if (is_new)
-          at->second = edge_of(name, ends.first, to, weight, group.gpus_on_node.at(ends.first), group.gpus_on_node.at(to));
+          at->second = edge_of(name, ends.first, to, weight, group.gpus_on_node.at(ends.first),
+                               group.gpus_on_node.at(to));
         else
           at->second.weight += weight;
       }
@@ -179,19 +205,25 @@ class Lowering {
 
   void add_channels() {
     for (const MessagePath& path : paths_) {
-      const int from = worker_of_block_[static_cast<std::size_t>(path.from)], to = worker_of_block_[static_cast<std::size_t>(path.to)];
+      const int from = worker_of_block_[static_cast<std::size_t>(path.from)],
+                to = worker_of_block_[static_cast<std::size_t>(path.to)];
       if (from < 0) continue;
       STEPCAST_ASSERT(to >= 0, "a replica is kept in all stages or in none");
-      Channel channel{static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to), {}, Seconds(0)};
+      Channel channel{
+          static_cast<std::uint32_t>(from), static_cast<std::uint32_t>(to), {}, Seconds(0)};
       const std::string name = fmt::format("p2p{}-{}", from, to);
       for (const auto& [ends, weight] : path.edges)
-        channel.edges.push_back(edge_of(name, ends.first, ends.second, weight, path.gpus_on_source.at(ends.first),
+        channel.edges.push_back(edge_of(name, ends.first, ends.second, weight,
+                                        path.gpus_on_source.at(ends.first),
                                         path.gpus_on_destination.at(ends.second)));
-      views_[static_cast<std::size_t>(from)].message[blocks_.list[static_cast<std::size_t>(path.to)].stage] = path.shape;
+      views_[static_cast<std::size_t>(from)]
+          .message[blocks_.list[static_cast<std::size_t>(path.to)].stage] = path.shape;
       result_.job.channels.push_back(std::move(channel));
     }
     std::sort(result_.job.channels.begin(), result_.job.channels.end(),
-              [](const Channel& a, const Channel& b) { return std::pair(a.from, a.to) < std::pair(b.from, b.to); });
+              [](const Channel& a, const Channel& b) {
+                return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+              });
   }
 
   void add_programs() {
@@ -200,7 +232,8 @@ class Lowering {
     std::vector<double> leads;  // by program
     for (std::size_t worker = 0; worker < views_.size(); ++worker) {
       const BlockView& view = views_[worker];
-      const auto [at, is_new] = known.try_emplace(view.key(), static_cast<std::uint32_t>(result_.job.programs.size()));
+      const auto [at, is_new] =
+          known.try_emplace(view.key(), static_cast<std::uint32_t>(result_.job.programs.size()));
       result_.job.workers[worker].program = at->second;
       if (!is_new) {
         result_.job.workers[worker].host_lead = leads[at->second];
@@ -208,8 +241,10 @@ class Lowering {
       }
       auto& lowering = by_hardware[view.hardware];
       if (!lowering)
-        lowering = std::make_unique<ProgramLowering>(scenario_, profile_, scenario_.cluster.groups[view.hardware].spec, result_.job.names);
-      LoweredProgram lowered = lowering->lower(graph_.stages[static_cast<std::size_t>(view.stage)], view);
+        lowering = std::make_unique<ProgramLowering>(
+            scenario_, profile_, scenario_.cluster.groups[view.hardware].spec, result_.job.names);
+      LoweredProgram lowered =
+          lowering->lower(graph_.stages[static_cast<std::size_t>(view.stage)], view);
       leads.push_back(host_lead(lowered.program));
       result_.job.workers[worker].host_lead = leads.back();
       result_.job.programs.push_back(std::move(lowered.program));
@@ -217,8 +252,9 @@ class Lowering {
     }
   }
 
-  /// A host that need not wait for the GPU at the step's end runs ahead by what it saves per step, until the launch queue
-  /// is full: 1024 kernels (CUDA's queue depth per stream, seen as blocking launches; not documented by the vendor).
+  /// A host that need not wait for the GPU at the step's end runs ahead by what it saves per step,
+  /// until the launch queue is full: 1024 kernels (CUDA's queue depth per stream, seen as blocking
+  /// launches; not documented by the vendor).
   double host_lead(const Program& program) const {
     constexpr double kQueuedKernels = 1024;
     if (scenario_.strategy.blocking_step_end) return 0;
@@ -250,12 +286,13 @@ class Lowering {
 };
 }  // namespace
 
-Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const Exemptions& exempt) {
+Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile,
+                          const Exemptions& exempt) {
   return Lowering(scenario, graph, profile, exempt).lower();
 }
 
-Job lower(const Scenario& scenario, const StepGraph& graph, const ModelWork& /*work*/, const Profile& profile,
-          std::vector<Extrapolation>* extrapolated) {
+Job lower(const Scenario& scenario, const StepGraph& graph, const ModelWork& /*work*/,
+          const Profile& profile, std::vector<Extrapolation>* extrapolated) {
   Lowered lowered = lower_with_doubts(scenario, graph, profile);
   if (extrapolated != nullptr) {
     Doubts worst;
@@ -263,7 +300,8 @@ Job lower(const Scenario& scenario, const StepGraph& graph, const ModelWork& /*w
       for (const auto& [what, doubt] : doubts.extrapolated)
         if (auto& mine = worst.extrapolated[what]; mine.seconds < doubt.seconds) mine = doubt;
     // Seconds until the caller divides by the step it simulated.
-    for (const auto& [what, doubt] : worst.extrapolated) extrapolated->push_back({what, doubt.nearest_measured, doubt.seconds});
+    for (const auto& [what, doubt] : worst.extrapolated)
+      extrapolated->push_back({what, doubt.nearest_measured, doubt.seconds});
   }
   return std::move(lowered.job);
 }

@@ -9,5 +9,6 @@ struct Lowered {
   std::vector<Doubts> doubts;  // by program
 };
 /// `exempt`: what of the scenario's stragglers is taken out.
-Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const Exemptions& exempt = {});
+Lowered lower_with_doubts(const Scenario& scenario, const StepGraph& graph, const Profile& profile,
+                          const Exemptions& exempt = {});
 }  // namespace stepcast

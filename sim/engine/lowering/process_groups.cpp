@@ -9,8 +9,9 @@
 
 namespace stepcast {
 namespace {
-/// Above this many nodes an all-to-all is carried by a few seeded shifts (node i to i + shift) in place of all pairs, so
-/// that the number of flows grows with the nodes and not with their square. Every port still carries the same bytes.
+/// Above this many nodes an all-to-all is carried by a few seeded shifts (node i to i + shift) in
+/// place of all pairs, so that the number of flows grows with the nodes and not with their square.
+/// Every port still carries the same bytes.
 constexpr int kExactPairNodes = 64;
 constexpr int kShifts = 8;
 
@@ -28,12 +29,13 @@ std::vector<int> nodes_in_order(const std::vector<int>& ranks, const Placement& 
 
 EdgePattern pattern_of(GroupKind kind, const ParallelLayout& layout) {
   if (kind == GroupKind::ep) return EdgePattern::all_pairs;
-  if (kind == GroupKind::cp && layout.context == ContextKind::all_to_all) return EdgePattern::all_pairs;
+  if (kind == GroupKind::cp && layout.context == ContextKind::all_to_all)
+    return EdgePattern::all_pairs;
   return EdgePattern::ring;
 }
 
-void add_sibling(ProcessGroup& group, const std::vector<int>& ranks, const Placement& placement, EdgePattern pattern,
-                 const Topology& topology, std::uint64_t seed) {
+void add_sibling(ProcessGroup& group, const std::vector<int>& ranks, const Placement& placement,
+                 EdgePattern pattern, const Topology& topology, std::uint64_t seed) {
   const std::vector<int> nodes = nodes_in_order(ranks, placement);
   std::map<int, int> members;
   for (int rank : ranks) ++members[placement.node[static_cast<std::size_t>(rank)]];
@@ -60,17 +62,21 @@ void add_sibling(ProcessGroup& group, const std::vector<int>& ranks, const Place
   } else {
     std::set<int> shifts;
     for (std::uint64_t draw = 0; static_cast<int>(shifts.size()) < kShifts; ++draw)
-      shifts.insert(1 + static_cast<int>(mixed_bits(seed, draw) % static_cast<std::uint64_t>(n - 1)));
+      shifts.insert(1 +
+                    static_cast<int>(mixed_bits(seed, draw) % static_cast<std::uint64_t>(n - 1)));
     for (int shift : shifts)
       for (int i = 0; i < n; ++i) join(i, i + shift, 1.0 / kShifts);
   }
 }
 
-std::vector<ProcessGroup> process_groups(GroupKind kind, const ParallelLayout& layout, const Placement& placement,
-                                         const Blocks& blocks, const Topology& topology, std::uint64_t seed) {
+std::vector<ProcessGroup> process_groups(GroupKind kind, const ParallelLayout& layout,
+                                         const Placement& placement, const Blocks& blocks,
+                                         const Topology& topology, std::uint64_t seed) {
   const std::vector<std::vector<int>> siblings = groups_of(kind, layout);
   DisjointSets sets(blocks.list.size());
-  const auto block_of = [&](int rank) { return static_cast<std::size_t>(blocks.of_rank[static_cast<std::size_t>(rank)]); };
+  const auto block_of = [&](int rank) {
+    return static_cast<std::size_t>(blocks.of_rank[static_cast<std::size_t>(rank)]);
+  };
   for (const std::vector<int>& ranks : siblings)
     for (int rank : ranks) sets.join(block_of(ranks.front()), block_of(rank));
   std::map<std::size_t, ProcessGroup> by_root;
@@ -90,8 +96,8 @@ std::vector<ProcessGroup> process_groups(GroupKind kind, const ParallelLayout& l
   return groups;
 }
 
-std::vector<MessagePath> message_paths(const ParallelLayout& layout, const Placement& placement, const Blocks& blocks,
-                                       const Topology& topology) {
+std::vector<MessagePath> message_paths(const ParallelLayout& layout, const Placement& placement,
+                                       const Blocks& blocks, const Topology& topology) {
   std::vector<MessagePath> paths;
   if (layout.pp == 1) return paths;
   std::set<std::pair<int, int>> stages;
@@ -104,15 +110,18 @@ std::vector<MessagePath> message_paths(const ParallelLayout& layout, const Place
   for (const auto& [from, to] : stages)
     for (int replica = 0; replica < blocks.replicas; ++replica) {
       const Block &source = blocks.at(from, replica), &destination = blocks.at(to, replica);
-      MessagePath path{from * blocks.replicas + replica, to * blocks.replicas + replica, {}, {}, {}, {}};
+      MessagePath path{
+          from * blocks.replicas + replica, to * blocks.replicas + replica, {}, {}, {}, {}};
       path.shape = GroupShape{2, 1, 2, 0};
       for (std::size_t i = 0; i < source.ranks.size(); ++i) {
         RankCoordinates at = coordinates_of(source.ranks[i], layout);
         at.pp = to;
         const int peer = rank_of(at, layout);
-        STEPCAST_ASSERT(std::binary_search(destination.ranks.begin(), destination.ranks.end(), peer),
-                        "a replica holds the same coordinates in every stage");
-        const int a = placement.node[static_cast<std::size_t>(source.ranks[i])], b = placement.node[static_cast<std::size_t>(peer)];
+        STEPCAST_ASSERT(
+            std::binary_search(destination.ranks.begin(), destination.ranks.end(), peer),
+            "a replica holds the same coordinates in every stage");
+        const int a = placement.node[static_cast<std::size_t>(source.ranks[i])],
+                  b = placement.node[static_cast<std::size_t>(peer)];
         if (a == b) continue;
         path.edges[{a, b}] += 1;
         ++path.gpus_on_source[a];

@@ -62,7 +62,8 @@ class LaneWriter {
     op.first_dependency = static_cast<std::uint32_t>(program_.dependencies.size());
     for (const Dependency& d : after)
       if (d.lane != op.lane) program_.dependencies.push_back(d);  // a lane keeps its own order
-    op.dependency_count = static_cast<std::uint32_t>(program_.dependencies.size()) - op.first_dependency;
+    op.dependency_count =
+        static_cast<std::uint32_t>(program_.dependencies.size()) - op.first_dependency;
     lane.push_back(op);
     return {op.lane, static_cast<std::uint32_t>(lane.size()) - 1};
   }
@@ -74,22 +75,30 @@ class LaneWriter {
 bool has_loss(const ParallelLayout& layout, int stage, int chunk) {
   return stage + 1 == layout.pp && chunk + 1 == layout.virtual_stages;
 }
-/// The first chunk takes the tokens, the last one the labels; tensor-parallel peers get them from one of them.
+/// The first chunk takes the tokens, the last one the labels; tensor-parallel peers get them from
+/// one of them.
 bool loads_batch(const ParallelLayout& layout, int stage, int chunk) {
   return layout.tp > 1 && ((stage == 0 && chunk == 0) || has_loss(layout, stage, chunk));
 }
 
 bool can_be_kept_on_lane(const GraphOp& op, const StageGraph& graph) {
   for (int dependency : op.after)
-    if (graph.ops[static_cast<std::size_t>(dependency)].lane == op.lane && dependency > static_cast<int>(&op - graph.ops.data())) return false;
+    if (graph.ops[static_cast<std::size_t>(dependency)].lane == op.lane &&
+        dependency > static_cast<int>(&op - graph.ops.data()))
+      return false;
   return true;
 }
 }  // namespace
 
-ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node, NameTable& names)
-    : scenario_(scenario), node_(node), names_(names), cost_(profile, node.gpu, cost_options(scenario)),
+ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profile,
+                                 const NodeSpec& node, NameTable& names)
+    : scenario_(scenario),
+      node_(node),
+      names_(names),
+      cost_(profile, node.gpu, cost_options(scenario)),
       overlap_slowdown_comm_(profile.kernels.overlap_slowdown_comm),
-      collectives_(profile.collectives, node, scenario.cluster.fabric, scenario.strategy.collective_algorithm) {}
+      collectives_(profile.collectives, node, scenario.cluster.fabric,
+                   scenario.strategy.collective_algorithm) {}
 
 LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& view) const {
   LoweredProgram result;
@@ -102,29 +111,43 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
   LaneWriter lanes(program);
   WorkLowering works(scenario_, cost_, collectives_, node_, view, names_, program);
   std::vector<std::optional<LoweredWork>> lowered(graph.works.size());
-  std::vector<Dependency> done(graph.ops.size());       // last program op of every graph op
-  std::vector<char> exists(graph.ops.size(), 0);        // 0: nothing of it takes time here
+  std::vector<Dependency> done(graph.ops.size());  // last program op of every graph op
+  std::vector<char> exists(graph.ops.size(), 0);   // 0: nothing of it takes time here
 
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const GraphOp& op = graph.ops[i];
-    STEPCAST_ASSERT(can_be_kept_on_lane(op, graph), "an op waits for earlier ops of its own lane only");
+    STEPCAST_ASSERT(can_be_kept_on_lane(op, graph),
+                    "an op waits for earlier ops of its own lane only");
     std::vector<Dependency> after;
     for (int dependency : op.after)
-      if (exists[static_cast<std::size_t>(dependency)]) after.push_back(done[static_cast<std::size_t>(dependency)]);
-    ProgramOp out{.kind = op.kind, .lane = op.lane, .category = op.category, .name = names_.id_of(op.name),
-                  .peer_stage = op.peer_stage, .tag = op.tag, .micro_batch = op.micro_batch, .chunk = op.chunk};
+      if (exists[static_cast<std::size_t>(dependency)])
+        after.push_back(done[static_cast<std::size_t>(dependency)]);
+    ProgramOp out{.kind = op.kind,
+                  .lane = op.lane,
+                  .category = op.category,
+                  .name = names_.id_of(op.name),
+                  .peer_stage = op.peer_stage,
+                  .tag = op.tag,
+                  .micro_batch = op.micro_batch,
+                  .chunk = op.chunk};
     exists[i] = 1;
     if (op.kind != GraphOp::Kind::work) {
       if (op.kind != GraphOp::Kind::recv) {
-        const GroupShape shape = op.kind == GraphOp::Kind::send ? view.message.at(op.peer_stage) : view.shape[static_cast<std::size_t>(op.group)];
+        const GroupShape shape = op.kind == GraphOp::Kind::send
+                                     ? view.message.at(op.peer_stage)
+                                     : view.shape[static_cast<std::size_t>(op.group)];
         CollectiveTerms terms = collectives_.terms(op.collective, op.buffer, shape);
         if (terms.is_extrapolated) {
-          Doubts::Extrapolated& doubt = result.doubts.extrapolated[std::string(text_of(op.collective)) + " over " + std::string(text_of(op.group))];
+          Doubts::Extrapolated& doubt =
+              result.doubts.extrapolated[std::string(text_of(op.collective)) + " over " +
+                                         std::string(text_of(op.group))];
           doubt.nearest_measured = terms.nearest_measured;
           doubt.seconds += terms.startup.value + terms.intra.value;
         }
-        // Beside compute a collective shares the device with it; the bytes that count stay what they are.
-        if (op.kind == GraphOp::Kind::collective && (op.lane == Lane::gradient || op.lane == Lane::gather)) {
+        // Beside compute a collective shares the device with it; the bytes that count stay what
+        // they are.
+        if (op.kind == GraphOp::Kind::collective &&
+            (op.lane == Lane::gradient || op.lane == Lane::gather)) {
           terms.intra = terms.intra * overlap_slowdown_comm_;
           terms.edge_bytes *= overlap_slowdown_comm_;
         }
@@ -143,14 +166,17 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
       done[i] = lanes.append(out, after);
       continue;
     }
-    out.host_waits = scenario_.strategy.p2p_blocks_host && std::any_of(after.begin(), after.end(), [](const Dependency& d) {
+    out.host_waits = scenario_.strategy.p2p_blocks_host &&
+                     std::any_of(after.begin(), after.end(), [](const Dependency& d) {
                        return d.lane == Lane::recv || d.lane == Lane::send;
                      });
     if (op.micro_batch >= 0) {
       const PassOfBatch now{op.micro_batch, op.chunk, op.name == phase::forward};
       const StrategySpec& strategy = scenario_.strategy;
-      if (now != current && (now.is_forward ? strategy.batch_blocks_host && loads_batch(scenario_.parallel, view.stage, op.chunk)
-                                            : strategy.loss_blocks_host && has_loss(scenario_.parallel, view.stage, op.chunk)))
+      if (now != current &&
+          (now.is_forward
+               ? strategy.batch_blocks_host && loads_batch(scenario_.parallel, view.stage, op.chunk)
+               : strategy.loss_blocks_host && has_loss(scenario_.parallel, view.stage, op.chunk)))
         out.host_waits = true;
       current = now;
     }
@@ -159,7 +185,9 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
     result.doubts.add(work->doubts, 1);
     if (work->items.empty()) {
       // Nothing to run (a chunk without layers): an empty segment keeps the order.
-      work->items.push_back({WorkItem::Kind::segment, static_cast<std::uint32_t>(program.segments.size()), op.category, out.name});
+      work->items.push_back({WorkItem::Kind::segment,
+                             static_cast<std::uint32_t>(program.segments.size()), op.category,
+                             out.name});
       program.segments.emplace_back();
     }
     std::vector<Dependency> beside;
@@ -174,7 +202,9 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
         part.lane = Lane::gather;
         std::vector<Dependency> start = after;
         if (!program.lanes[static_cast<std::size_t>(op.lane)].empty())
-          start.push_back({op.lane, static_cast<std::uint32_t>(program.lanes[static_cast<std::size_t>(op.lane)].size()) - 1});
+          start.push_back({op.lane, static_cast<std::uint32_t>(
+                                        program.lanes[static_cast<std::size_t>(op.lane)].size()) -
+                                        1});
         beside.push_back(lanes.append(part, start));
         segment_since_beside = false;
         continue;

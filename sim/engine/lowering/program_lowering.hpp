@@ -9,12 +9,14 @@
 #include "sim/engine/simulate.hpp"
 
 namespace stepcast {
-/// What a block's program depends on beside its stage's graph. Blocks with equal views share a program.
+/// What a block's program depends on beside its stage's graph. Blocks with equal views share a
+/// program.
 struct BlockView {
   int stage = 0;
-  std::size_t hardware = 0;                     // index of its nodes' spec in ClusterSpec::groups
-  std::array<GroupShape, kGroupKinds> shape{};  // of its process group of every kind; ranks = 1 where it has none
-  std::map<int, GroupShape> message;            // by peer stage
+  std::size_t hardware = 0;  // index of its nodes' spec in ClusterSpec::groups
+  std::array<GroupShape, kGroupKinds>
+      shape{};  // of its process group of every kind; ranks = 1 where it has none
+  std::map<int, GroupShape> message;  // by peer stage
   std::map<std::string, double> op_slowdown;
   /// Equal for equal views.
   std::vector<double> key() const;
@@ -22,20 +24,28 @@ struct BlockView {
 
 /// Calibration's doubts about what a program used, in seconds of one step.
 struct Doubts {
-  struct Extrapolated { std::string nearest_measured; double seconds = 0; };
+  struct Extrapolated {
+    std::string nearest_measured;
+    double seconds = 0;
+  };
   std::map<std::string, Extrapolated> extrapolated;  // by what
   std::map<std::string, double> sigma_seconds;       // by op name: 1-sigma times duration
   void add(const Doubts& other, double times);
-  /// Errors of different ops are independent, of one op's repetitions the same: root of the sum of squares over names.
+  /// Errors of different ops are independent, of one op's repetitions the same: root of the sum of
+  /// squares over names.
   double sigma() const;
 };
 
-struct LoweredProgram { Program program; Doubts doubts; };
+struct LoweredProgram {
+  Program program;
+  Doubts doubts;
+};
 
 /// Turns stage graphs into programs under one hardware's cost and collective models.
 class ProgramLowering {
  public:
-  ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node, NameTable& names);
+  ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node,
+                  NameTable& names);
   LoweredProgram lower(const StageGraph& graph, const BlockView& view) const;
 
  private:

@@ -23,53 +23,65 @@ double profile_parameter(const Profile& profile, const char* name, double fallba
 }
 }  // namespace
 
-/// Held by a training process beside its tensors: CUDA context with the frameworks' kernels and the communication
-/// library's buffers. About 0.5 GiB of context on A100 and H100 (nvidia-smi of an idle torch process) and as much again for
-/// NCCL channels and cuBLAS workspaces. A profile may state its own.
+/// Held by a training process beside its tensors: CUDA context with the frameworks' kernels and the
+/// communication library's buffers. About 0.5 GiB of context on A100 and H100 (nvidia-smi of an
+/// idle torch process) and as much again for NCCL channels and cuBLAS workspaces. A profile may
+/// state its own.
 double context_bytes(const Profile& profile) {
   return profile_parameter(profile, "memory_context_GiB", 1.0) * 1024 * 1024 * 1024;
 }
 
 namespace {
-/// PyTorch FSDP under a MixedPrecision policy, torchtitan and MaxText shard the fp32 parameters and cast what they gather
-/// (torch.distributed.fsdp documentation of MixedPrecisionPolicy; MaxText weight_dtype = float32). DeepSpeed and Megatron
-/// hold 16-bit parameters beside the optimizer's fp32 copy.
+/// PyTorch FSDP under a MixedPrecision policy, torchtitan and MaxText shard the fp32 parameters and
+/// cast what they gather (torch.distributed.fsdp documentation of MixedPrecisionPolicy; MaxText
+/// weight_dtype = float32). DeepSpeed and Megatron hold 16-bit parameters beside the optimizer's
+/// fp32 copy.
 bool shards_fp32(const std::string& framework) {
   return framework.starts_with("pytorch") || framework == "torchtitan" || framework == "jax";
 }
 MemoryOverhead memory_overhead(const Scenario& scenario, const Profile& profile) {
-  return {context_bytes(profile), profile_parameter(profile, "memory_fragmentation", 0.0), shards_fp32(scenario.strategy.framework)};
+  return {context_bytes(profile), profile_parameter(profile, "memory_fragmentation", 0.0),
+          shards_fp32(scenario.strategy.framework)};
 }
 
 bool places_differ(const Scenario& scenario) {
-  return scenario.cluster.placement == PlacementKind::random || scenario.cluster.fabric.routing == Routing::hashed;
+  return scenario.cluster.placement == PlacementKind::random ||
+         scenario.cluster.fabric.routing == Routing::hashed;
 }
 /// Drawn once per run: unequal GPUs.
 bool runs_differ(const Scenario& scenario, const StepSeries& series) {
   return series.steps_differ() || places_differ(scenario) ||
          std::any_of(scenario.stragglers.begin(), scenario.stragglers.end(),
-                     [](const StragglerSpec& s) { return !s.jitter.is_none() && s.jitter.each == JitterScope::run; });
+                     [](const StragglerSpec& s) {
+                       return !s.jitter.is_none() && s.jitter.each == JitterScope::run;
+                     });
 }
 
-/// Step times of one job on one machine differ by this much from run to run: nodes of one kind by 0.4 to 1.9 % (Lambda's
-/// benchmarks, 39 single-GPU and 22 eight-GPU H100 nodes).
+/// Step times of one job on one machine differ by this much from run to run: nodes of one kind by
+/// 0.4 to 1.9 % (Lambda's benchmarks, 39 single-GPU and 22 eight-GPU H100 nodes).
 constexpr double kRunSigma = 0.01;
 
-/// Calibration of what the step used, the host where it bounds the step, what steps of the framework leave unexplained, and
-/// the run itself: independent causes.
-void add_doubts(const Lowered& lowered, const Scenario& scenario, const Profile& profile, Forecast& forecast) {
+/// Calibration of what the step used, the host where it bounds the step, what steps of the
+/// framework leave unexplained, and the run itself: independent causes.
+void add_doubts(const Lowered& lowered, const Scenario& scenario, const Profile& profile,
+                Forecast& forecast) {
   const double step = forecast.outcome.step_s;
   if (step <= 0) return;
   const Worker& critical = lowered.job.workers[forecast.outcome.critical_worker];
   const Doubts& doubts = lowered.doubts[critical.program];
   const auto found = profile.kernels.host.find(scenario.strategy.framework);
   const HostFit host = found == profile.kernels.host.end() ? HostFit{} : found->second;
-  const double host_share = forecast.outcome.breakdown[static_cast<std::size_t>(Category::launch_gap)] / step;
-  forecast.relative_sigma = std::hypot(std::hypot(doubts.sigma() / step, kRunSigma), std::hypot(host.host_sigma * host_share, host.step_sigma));
+  const double host_share =
+      forecast.outcome.breakdown[static_cast<std::size_t>(Category::launch_gap)] / step;
+  forecast.relative_sigma = std::hypot(std::hypot(doubts.sigma() / step, kRunSigma),
+                                       std::hypot(host.host_sigma * host_share, host.step_sigma));
   for (const auto& [what, doubt] : doubts.extrapolated)
-    forecast.extrapolated.push_back({what, doubt.nearest_measured, std::min(1.0, doubt.seconds / step)});
+    forecast.extrapolated.push_back(
+        {what, doubt.nearest_measured, std::min(1.0, doubt.seconds / step)});
   std::stable_sort(forecast.extrapolated.begin(), forecast.extrapolated.end(),
-                   [](const Extrapolation& a, const Extrapolation& b) { return a.share_of_step > b.share_of_step; });
+                   [](const Extrapolation& a, const Extrapolation& b) {
+                     return a.share_of_step > b.share_of_step;
+                   });
 }
 }  // namespace
 
@@ -85,7 +97,8 @@ void take_offloaded_out(Offload offload, std::vector<StageMemory>& stages) {
   }
 }
 
-/// DGC keeps 25 %, 6.25 %, 1.56 % and 0.39 % in four equal stages of its warm-up (Lin et al., ICLR 2018, section 3.3).
+/// DGC keeps 25 %, 6.25 %, 1.56 % and 0.39 % in four equal stages of its warm-up (Lin et al., ICLR
+/// 2018, section 3.3).
 constexpr int kWarmUpStages = 4;
 int warm_up_stage(const CompressionSpec& c, int step, int steps) {
   if (c.warmup_steps == 0 || steps == 1 || step >= c.warmup_steps) return kWarmUpStages;
@@ -109,17 +122,21 @@ class WarmUpGraphs {
 };
 }  // namespace
 
-Forecast simulate(const Scenario& scenario, const Profile& profile, const SimulateOptions& options) {
+Forecast simulate(const Scenario& scenario, const Profile& profile,
+                  const SimulateOptions& options) {
   Forecast forecast;
   forecast.work = model_work(scenario.model, scenario.training, scenario.parallel);
-  forecast.memory = memory_of(scenario.model, forecast.work, scenario.training, scenario.parallel, memory_overhead(scenario, profile));
+  forecast.memory = memory_of(scenario.model, forecast.work, scenario.training, scenario.parallel,
+                              memory_overhead(scenario, profile));
   forecast.warnings = scenario.unused;
-  for (std::string& warning : inputs_without_effect(scenario, forecast.work)) forecast.warnings.push_back(std::move(warning));
+  for (std::string& warning : inputs_without_effect(scenario, forecast.work))
+    forecast.warnings.push_back(std::move(warning));
   forecast.world = scenario.parallel.world();
   take_offloaded_out(scenario.strategy.offload, forecast.memory);
   const std::optional<BucketPlan> plan = plan_cycles(scenario, forecast.work, profile);
   const StepGraph graph = build_step_graph(scenario, forecast.work, plan ? &*plan : nullptr);
-  if (const std::string fault = graph_fault(graph); !fault.empty()) throw InternalError("the step graph is unsound: " + fault);
+  if (const std::string fault = graph_fault(graph); !fault.empty())
+    throw InternalError("the step graph is unsound: " + fault);
 
   if (!scenario.sync.is_lockstep()) {
     simulate_sync(scenario, graph, profile, options, forecast);
@@ -132,21 +149,25 @@ Forecast simulate(const Scenario& scenario, const Profile& profile, const Simula
     StepSeries series(drawn, graph, profile);
     int at_stage = kWarmUpStages;
     if (run > 0 && !runs_differ(scenario, series)) {
-      for (int step = 0; step < std::max(1, scenario.run.steps); ++step) forecast.step_times.push_back(forecast.step_times[static_cast<std::size_t>(step)]);
+      for (int step = 0; step < std::max(1, scenario.run.steps); ++step)
+        forecast.step_times.push_back(forecast.step_times[static_cast<std::size_t>(step)]);
       continue;
     }
     for (int step = 0; step < std::max(1, scenario.run.steps); ++step) {
       const bool is_first = run == 0 && step == 0;
-      if (step > 0 && !series.steps_differ() && warm_up_stage(scenario.compression, step, scenario.run.steps) == at_stage) {
+      if (step > 0 && !series.steps_differ() &&
+          warm_up_stage(scenario.compression, step, scenario.run.steps) == at_stage) {
         forecast.step_times.push_back(forecast.step_times.back());
         if (run == 0) forecast.run_s += forecast.step_times.back();
         continue;
       }
       ExecuteOptions execute = options.execute;
       execute.record_timeline = execute.record_timeline && is_first;
-      if (const int stage = warm_up_stage(scenario.compression, step, scenario.run.steps); stage != at_stage) {
+      if (const int stage = warm_up_stage(scenario.compression, step, scenario.run.steps);
+          stage != at_stage) {
         at_stage = stage;
-        series.use_graph(stage < kWarmUpStages ? warm_up.of(scenario, forecast.work, stage) : graph);
+        series.use_graph(stage < kWarmUpStages ? warm_up.of(scenario, forecast.work, stage)
+                                               : graph);
       }
       StepOutcome outcome = series.next(options.engine, execute);
       forecast.step_times.push_back(outcome.step_s);
@@ -166,13 +187,19 @@ Forecast simulate(const Scenario& scenario, const Profile& profile, const Simula
     forecast.straggler_free_s = StepSeries(calm, graph, profile).next(options.engine, {}).step_s;
   }
   const double step = forecast.outcome.step_s;
-  forecast.host_bound_share = step > 0 ? forecast.outcome.breakdown[static_cast<std::size_t>(Category::launch_gap)] / step : 0;
+  forecast.host_bound_share =
+      step > 0 ? forecast.outcome.breakdown[static_cast<std::size_t>(Category::launch_gap)] / step
+               : 0;
   for (std::size_t i = 0; i < scenario.cluster.link_events.size(); ++i)
-    if (const LinkEvent& event = scenario.cluster.link_events[i]; event.at_s >= *std::max_element(forecast.step_times.begin(), forecast.step_times.end()))
-      forecast.warnings.push_back(fmt::format("/cluster/link_events/{} has no effect: the step ends before {:.4g} s", i, event.at_s));
+    if (const LinkEvent& event = scenario.cluster.link_events[i];
+        event.at_s >= *std::max_element(forecast.step_times.begin(), forecast.step_times.end()))
+      forecast.warnings.push_back(fmt::format(
+          "/cluster/link_events/{} has no effect: the step ends before {:.4g} s", i, event.at_s));
   if (forecast.host_bound_share > 0.05)
-    forecast.warnings.push_back(fmt::format("host-bound: for {:.0f} % of the step the GPU waits for the host to issue work; fused "
-                                            "kernels, CUDA graphs or larger micro-batches help", 100 * forecast.host_bound_share));
+    forecast.warnings.push_back(fmt::format(
+        "host-bound: for {:.0f} % of the step the GPU waits for the host to issue work; fused "
+        "kernels, CUDA graphs or larger micro-batches help",
+        100 * forecast.host_bound_share));
   return forecast;
 }
 }  // namespace stepcast

@@ -6,11 +6,14 @@
 
 namespace stepcast {
 
-std::vector<SweepPoint> simulate_collectives(const Scenario& scenario, const Profile& profile, EngineKind engine) {
-  STEPCAST_ASSERT(scenario.collective_sweep.has_value(), "the caller checked that the scenario is a collective sweep");
+std::vector<SweepPoint> simulate_collectives(const Scenario& scenario, const Profile& profile,
+                                             EngineKind engine) {
+  STEPCAST_ASSERT(scenario.collective_sweep.has_value(),
+                  "the caller checked that the scenario is a collective sweep");
   const CollectiveSweep& sweep = *scenario.collective_sweep;
   const std::unique_ptr<Topology> topology = make_topology(scenario.cluster);
-  // One rank sends to one other: between nodes that is one GPU of each, on its own NIC, whatever the others do.
+  // One rank sends to one other: between nodes that is one GPU of each, on its own NIC, whatever
+  // the others do.
   const bool is_pair = sweep.collective == Collective::send_recv && scenario.cluster.nodes() > 1;
   const int most = is_pair ? 1 : sweep.gpus_per_node;
   Placement placement;
@@ -24,17 +27,20 @@ std::vector<SweepPoint> simulate_collectives(const Scenario& scenario, const Pro
   }
   ProcessGroup group;
   group.kind = GroupKind::world;
-  add_sibling(group, ranks, placement, sweep.collective == Collective::all_to_all ? EdgePattern::all_pairs : EdgePattern::ring,
-              *topology, scenario.run.seed);
-  const CollectiveModel model(profile.collectives, scenario.cluster.groups.front().spec, scenario.cluster.fabric,
-                              scenario.strategy.collective_algorithm);
+  add_sibling(
+      group, ranks, placement,
+      sweep.collective == Collective::all_to_all ? EdgePattern::all_pairs : EdgePattern::ring,
+      *topology, scenario.run.seed);
+  const CollectiveModel model(profile.collectives, scenario.cluster.groups.front().spec,
+                              scenario.cluster.fabric, scenario.strategy.collective_algorithm);
   std::vector<SweepPoint> points;
   for (Bytes size : sweep.sizes) {
     const CollectiveTerms terms = model.terms(sweep.collective, size, group.shape);
     const bool is_ring = terms.pattern == CollectiveTerms::Pattern::ring && !group.edges.empty();
-    const Job job = scenario.run.message_level_rings && is_ring
-                        ? message_ring_job(group, terms, sweep.collective, scenario, *topology)
-                        : bare_collective_job(group, terms, sweep.collective, size, scenario, *topology);
+    const Job job =
+        scenario.run.message_level_rings && is_ring
+            ? message_ring_job(group, terms, sweep.collective, scenario, *topology)
+            : bare_collective_job(group, terms, sweep.collective, size, scenario, *topology);
     const std::unique_ptr<Network> network = make_network(engine);
     SweepPoint point{size, execute_step(job, *network).step_s, 0, 0, terms.relative_sigma};
     if (point.time_s > 0) point.algbw = static_cast<double>(size.value) / point.time_s;

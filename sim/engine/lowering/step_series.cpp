@@ -10,25 +10,32 @@ namespace stepcast {
 
 double working_s(const Breakdown& breakdown) {
   double seconds = 0;
-  for (const Category c : {Category::compute, Category::optimizer, Category::data_stall, Category::other}) seconds += breakdown[static_cast<std::size_t>(c)];
+  for (const Category c :
+       {Category::compute, Category::optimizer, Category::data_stall, Category::other})
+    seconds += breakdown[static_cast<std::size_t>(c)];
   return seconds;
 }
 
-std::vector<double> slowness_in_stage(const std::vector<Worker>& workers, const std::vector<double>& seconds) {
+std::vector<double> slowness_in_stage(const std::vector<Worker>& workers,
+                                      const std::vector<double>& seconds) {
   std::map<int, std::vector<double>> by_stage;
   for (std::size_t w = 0; w < workers.size(); ++w) by_stage[workers[w].stage].push_back(seconds[w]);
   std::map<int, double> usual;
   for (const auto& [stage, all] : by_stage) usual[stage] = median(all);
   std::vector<double> slowness;
-  for (std::size_t w = 0; w < workers.size(); ++w) slowness.push_back(usual[workers[w].stage] > 0 ? seconds[w] / usual[workers[w].stage] : 0);
+  for (std::size_t w = 0; w < workers.size(); ++w)
+    slowness.push_back(usual[workers[w].stage] > 0 ? seconds[w] / usual[workers[w].stage] : 0);
   return slowness;
 }
 
-StepSeries::StepSeries(const Scenario& scenario, const StepGraph& graph, const Profile& profile, Exemptions exempt)
+StepSeries::StepSeries(const Scenario& scenario, const StepGraph& graph, const Profile& profile,
+                       Exemptions exempt)
     : scenario_(scenario), graph_(&graph), profile_(profile), exempt_(std::move(exempt)) {
   lower_again();
   const std::vector<StragglerSpec>& causes = scenario_.stragglers;
-  differs_ = scenario_.mitigation.evict.threshold > 0 || std::any_of(causes.begin(), causes.end(), [](const StragglerSpec& c) { return c.varies(); });
+  differs_ =
+      scenario_.mitigation.evict.threshold > 0 ||
+      std::any_of(causes.begin(), causes.end(), [](const StragglerSpec& c) { return c.varies(); });
   for (const Worker& worker : lowered_.job.workers)
     loaders_.push_back(loaders_of(causes, scenario_.run.seed, worker.first_rank, worker.node));
 }
@@ -56,18 +63,25 @@ void StepSeries::prepare() {
   for (std::size_t w = 0; w < job.workers.size(); ++w) {
     Worker& worker = job.workers[w];
     const auto at = static_cast<std::size_t>(std::max(0, worker.disturbance));
-    worker.pause = base_pause_[w] + (worker.disturbance >= 0 ? job.disturbances[at].pause_s(job.run_seed, step_) : 0);
+    worker.pause =
+        base_pause_[w] +
+        (worker.disturbance >= 0 ? job.disturbances[at].pause_s(job.run_seed, step_) : 0);
     worker.data_wait = 0;
-    const bool is_exempt = exempt_.nodes.contains(worker.node) || exempt_.stages.contains(worker.stage);
+    const bool is_exempt =
+        exempt_.nodes.contains(worker.node) || exempt_.stages.contains(worker.stage);
     for (StorageQueue& loader : loaders_[w])
-      if (const double wait = loader.wait_s(clock_s_); !is_exempt) worker.data_wait = std::max(worker.data_wait, wait);
+      if (const double wait = loader.wait_s(clock_s_); !is_exempt)
+        worker.data_wait = std::max(worker.data_wait, wait);
   }
   for (const StragglerSpec& cause : scenario_.stragglers) {
     if (cause.link.bandwidth_factor == 1 && cause.link.sigma == 0) continue;
     for (std::size_t node = 0; node < job.node_ports.size(); ++node) {
-      if (!names_node(cause, static_cast<int>(node)) || exempt_.nodes.contains(static_cast<int>(node))) continue;
+      if (!names_node(cause, static_cast<int>(node)) ||
+          exempt_.nodes.contains(static_cast<int>(node)))
+        continue;
       const double factor = link_factor(cause.link, job.run_seed, node, step_);
-      for (const LinkId port : job.node_ports[node]) job.links[port].capacity = job.links[port].capacity * factor;
+      for (const LinkId port : job.node_ports[node])
+        job.links[port].capacity = job.links[port].capacity * factor;
     }
   }
 }
@@ -76,30 +90,34 @@ StepOutcome StepSeries::next(EngineKind engine, const ExecuteOptions& options) {
   prepare();
   const std::unique_ptr<Network> network = make_network(engine);
   StepOutcome outcome = execute_step(lowered_.job, *network, options);
-  for (std::size_t i = 0; i < base_capacity_.size(); ++i) lowered_.job.links[i].capacity = base_capacity_[i];
+  for (std::size_t i = 0; i < base_capacity_.size(); ++i)
+    lowered_.job.links[i].capacity = base_capacity_[i];
   clock_s_ += outcome.step_s;
   ++step_;
   judge(outcome);
   return outcome;
 }
 
-/// What a monitor sees: time spent working, by worker, against the median of the same stage. One node at a time is taken out.
+/// What a monitor sees: time spent working, by worker, against the median of the same stage. One
+/// node at a time is taken out.
 void StepSeries::judge(const StepOutcome& outcome) {
   const EvictionSpec& rule = scenario_.mitigation.evict;
   if (rule.threshold <= 0) return;
   const std::vector<Worker>& workers = lowered_.job.workers;
-  for (std::size_t w = 0; w < workers.size(); ++w)
-    work_s_[w] += working_s(outcome.per_worker[w]);
+  for (std::size_t w = 0; w < workers.size(); ++w) work_s_[w] += working_s(outcome.per_worker[w]);
   if (++window_ < rule.window_steps) return;
   const std::vector<double> slowness = slowness_in_stage(workers, work_s_);
   Eviction worst{.step = step_, .node = -1, .slowness = rule.threshold};
   for (std::size_t w = 0; w < workers.size(); ++w)
-    if (slowness[w] > worst.slowness && !exempt_.nodes.contains(workers[w].node)) worst.slowness = slowness[w], worst.node = workers[w].node;
+    if (slowness[w] > worst.slowness && !exempt_.nodes.contains(workers[w].node))
+      worst.slowness = slowness[w], worst.node = workers[w].node;
   std::fill(work_s_.begin(), work_s_.end(), 0);
   window_ = 0;
   if (worst.node < 0) return;
-  worst.has_spare = static_cast<int>(evictions_.size()) - exempt_.evicted_without_spare < rule.spares;
-  if (!worst.has_spare && exempt_.evicted_without_spare + 2 > scenario_.cluster.nodes()) return;  // one node has to stay
+  worst.has_spare =
+      static_cast<int>(evictions_.size()) - exempt_.evicted_without_spare < rule.spares;
+  if (!worst.has_spare && exempt_.evicted_without_spare + 2 > scenario_.cluster.nodes())
+    return;  // one node has to stay
   exempt_.nodes.insert(worst.node);
   if (!worst.has_spare) ++exempt_.evicted_without_spare;
   clock_s_ += rule.swap_s;

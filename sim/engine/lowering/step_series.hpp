@@ -6,15 +6,20 @@
 #include "sim/straggler/storage_queue.hpp"
 
 namespace stepcast {
-/// Time that a rank's own slowness lengthens, as a monitor sees it: work and standstill, without waiting for others.
+/// Time that a rank's own slowness lengthens, as a monitor sees it: work and standstill, without
+/// waiting for others.
 double working_s(const Breakdown& breakdown);
-/// By worker: its seconds over the median of its stage, because stages differ in work; 0 where that is 0.
-std::vector<double> slowness_in_stage(const std::vector<Worker>& workers, const std::vector<double>& seconds);
+/// By worker: its seconds over the median of its stage, because stages differ in work; 0 where that
+/// is 0.
+std::vector<double> slowness_in_stage(const std::vector<Worker>& workers,
+                                      const std::vector<double>& seconds);
 
-/// One run, step after step: the clock goes on, so that bursts, drift, loaders and evictions are where they should be.
+/// One run, step after step: the clock goes on, so that bursts, drift, loaders and evictions are
+/// where they should be.
 class StepSeries {
  public:
-  StepSeries(const Scenario& scenario, const StepGraph& graph, const Profile& profile, Exemptions exempt = {});
+  StepSeries(const Scenario& scenario, const StepGraph& graph, const Profile& profile,
+             Exemptions exempt = {});
   /// False: every step of this run equals the first.
   bool steps_differ() const { return differs_; }
   /// Goes on with another graph of the same scenario (a compressor whose share changes).
@@ -37,10 +42,10 @@ class StepSeries {
   bool differs_ = false;
   int step_ = 0;
   double clock_s_ = 0;
-  std::vector<double> base_pause_;              // by worker
-  std::vector<BytesPerSecond> base_capacity_;   // by link
+  std::vector<double> base_pause_;                  // by worker
+  std::vector<BytesPerSecond> base_capacity_;       // by link
   std::vector<std::vector<StorageQueue>> loaders_;  // by worker
-  std::vector<double> work_s_;                  // by worker, over the eviction window
+  std::vector<double> work_s_;                      // by worker, over the eviction window
   int window_ = 0;
   std::vector<Eviction> evictions_;
 };

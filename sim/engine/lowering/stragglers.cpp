@@ -8,11 +8,15 @@
 namespace stepcast {
 namespace {
 bool is_in(const std::vector<std::pair<int, int>>& ranges, int number) {
-  return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) { return number >= range.first && number <= range.second; });
+  return ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+           return number >= range.first && number <= range.second;
+         });
 }
-/// What the executor asks op by op or step by step; constant factors, pauses and lognormal jitter per pass have fields of their own.
+/// What the executor asks op by op or step by step; constant factors, pauses and lognormal jitter
+/// per pass have fields of their own.
 bool changes_with_moment(const StragglerSpec& s) {
-  return !s.jitter.is_none() || s.burst.every_s > 0 || s.periodic.period_s > 0 || s.periodic.period_steps > 0 || s.drift.per_hour > 0;
+  return !s.jitter.is_none() || s.burst.every_s > 0 || s.periodic.period_s > 0 ||
+         s.periodic.period_steps > 0 || s.drift.per_hour > 0;
 }
 }  // namespace
 
@@ -22,17 +26,22 @@ bool names_rank(const StragglerSpec& straggler, int rank, int node) {
   return straggler.is_by_node ? names_node(straggler, node) : is_in(straggler.ranks, rank);
 }
 
-std::vector<StorageQueue> loaders_of(const std::vector<StragglerSpec>& stragglers, std::uint64_t seed, int first_rank, int node) {
+std::vector<StorageQueue> loaders_of(const std::vector<StragglerSpec>& stragglers,
+                                     std::uint64_t seed, int first_rank, int node) {
   constexpr std::uint64_t kStream = 0x10ad;  // apart from the other draws of this rank
   std::vector<StorageQueue> loaders;
   for (std::size_t i = 0; i < stragglers.size(); ++i)
     if (stragglers[i].storage.read_s > 0 && names_rank(stragglers[i], first_rank, node))
-      loaders.emplace_back(stragglers[i].storage, mixed_bits(mixed_bits(seed, static_cast<std::uint64_t>(first_rank)), kStream + i));
+      loaders.emplace_back(
+          stragglers[i].storage,
+          mixed_bits(mixed_bits(seed, static_cast<std::uint64_t>(first_rank)), kStream + i));
   return loaders;
 }
 
 /// Causes on one rank multiply (slowdowns), add (pauses) or add in squares (independent jitter).
-BlockSlowness slowness_of(const std::vector<int>& ranks, const std::vector<StragglerSpec>& stragglers, const std::vector<int>& node_of_rank) {
+BlockSlowness slowness_of(const std::vector<int>& ranks,
+                          const std::vector<StragglerSpec>& stragglers,
+                          const std::vector<int>& node_of_rank) {
   BlockSlowness block;
   if (stragglers.empty()) return block;
   int jittering = 0;

@@ -16,20 +16,27 @@
 
 namespace stepcast {
 namespace {
-/// Start of a copy between GPU and host memory: launch and DMA set-up of a small cudaMemcpyAsync, order of 10 us.
+/// Start of a copy between GPU and host memory: launch and DMA set-up of a small cudaMemcpyAsync,
+/// order of 10 us.
 constexpr double kHostCopyStartup_s = 10e-6;
 
 class SyncLowering {
  public:
-  SyncLowering(const Scenario& scenario, const StepGraph& graph, const ModelWork& work, const Profile& profile)
-      : scenario_(scenario), work_(work), node_(scenario.cluster.groups.front().spec),
-        model_(profile.collectives, node_, scenario.cluster.fabric, scenario.strategy.collective_algorithm),
-        placement_(place_ranks(scenario.cluster, scenario.parallel.world(), scenario.run.seed)), blocks_(lockstep_blocks(scenario.parallel)) {
+  SyncLowering(const Scenario& scenario, const StepGraph& graph, const ModelWork& work,
+               const Profile& profile)
+      : scenario_(scenario),
+        work_(work),
+        node_(scenario.cluster.groups.front().spec),
+        model_(profile.collectives, node_, scenario.cluster.fabric,
+               scenario.strategy.collective_algorithm),
+        placement_(place_ranks(scenario.cluster, scenario.parallel.world(), scenario.run.seed)),
+        blocks_(lockstep_blocks(scenario.parallel)) {
     Scenario unfolded = scenario;
     unfolded.run.fold = false;
     lowered_ = lower_with_doubts(unfolded, graph, profile);
     with_servers_ = scenario.cluster;
-    if (scenario.sync.has_servers() && scenario.sync.server.placement == ServerPlacement::dedicated) {
+    if (scenario.sync.has_servers() &&
+        scenario.sync.server.placement == ServerPlacement::dedicated) {
       NodeSpec server = node_;
       server.nics = 1;
       server.nic_bandwidth = scenario.sync.server.nic;
@@ -50,13 +57,17 @@ class SyncLowering {
     job_.summation_Bps = sync.server.summation.value;
     job_.request_s = sync.server.request.value;
     job_.host_link_startup_s = kHostCopyStartup_s;
-    // BytePS keeps partition * (credit + 1) bytes under way; BYTEPS_SCHEDULING_CREDIT = 4 (docs/best-practice.md, from memory).
-    if (sync.has_servers() && sync.server.overlap_pull) job_.credit_bytes = 5 * static_cast<double>(sync.server.partition.value);
+    // BytePS keeps partition * (credit + 1) bytes under way; BYTEPS_SCHEDULING_CREDIT = 4
+    // (docs/best-practice.md, from memory).
+    if (sync.has_servers() && sync.server.overlap_pull)
+      job_.credit_bytes = 5 * static_cast<double>(sync.server.partition.value);
     slow_links();
     add_workers();
     add_buckets();
-    if (sync.has_servers()) add_servers();
-    else add_round();
+    if (sync.has_servers())
+      add_servers();
+    else
+      add_round();
     return std::move(job_);
   }
   const Lowered& lowered() const { return lowered_; }
@@ -68,15 +79,20 @@ class SyncLowering {
     const int periods = std::max(1, scenario_.sync.period);
     return scenario_.run.steps > 1 ? scenario_.run.steps : std::max(kDefaultSteps, 10 * periods);
   }
-  bool is_by_node() const { return scenario_.sync.mode == SyncMode::hierarchical || (scenario_.sync.has_servers() && scenario_.sync.server.local_reduction); }
+  bool is_by_node() const {
+    return scenario_.sync.mode == SyncMode::hierarchical ||
+           (scenario_.sync.has_servers() && scenario_.sync.server.local_reduction);
+  }
 
   void slow_links() {
     for (const StragglerSpec& cause : scenario_.stragglers)
       if (cause.link.bandwidth_factor != 1 || cause.link.sigma > 0)
         for (int node = 0; node < scenario_.cluster.nodes(); ++node) {
           if (!names_node(cause, node)) continue;
-          const double factor = link_factor(cause.link, scenario_.run.seed, static_cast<std::uint64_t>(node), 0);
-          for (const LinkId port : {topology_->tx_port(node), topology_->rx_port(node)}) job_.links[port].capacity = job_.links[port].capacity * factor;
+          const double factor =
+              link_factor(cause.link, scenario_.run.seed, static_cast<std::uint64_t>(node), 0);
+          for (const LinkId port : {topology_->tx_port(node), topology_->rx_port(node)})
+            job_.links[port].capacity = job_.links[port].capacity * factor;
         }
   }
 
@@ -91,15 +107,18 @@ class SyncLowering {
       w.node = r.node;
       w.first_rank = r.first_rank;
       w.ranks = r.ranks;
-      // Under load-aware batches the lowered slowdown holds the share of the samples beside the slowness.
-      const double slowness = slowness_of(blocks_.list[i].ranks, scenario_.stragglers, placement_.node).slowdown;
+      // Under load-aware batches the lowered slowdown holds the share of the samples beside the
+      // slowness.
+      const double slowness =
+          slowness_of(blocks_.list[i].ranks, scenario_.stragglers, placement_.node).slowdown;
       const double share = scenario_.mitigation.load_aware_batches ? r.slowdown / slowness : 1;
       w.samples_per_step = even * share;
       w.slowdown = r.slowdown * (usual > 0 ? gpu_seconds(r.program) / usual : 1);
       w.jitter_sigma = r.jitter_sigma;
       w.jitter_ranks = r.jitter_ranks;
       w.pause = r.pause;
-      if (r.disturbance >= 0) w.disturbance = lowered_.job.disturbances[static_cast<std::size_t>(r.disturbance)];
+      if (r.disturbance >= 0)
+        w.disturbance = lowered_.job.disturbances[static_cast<std::size_t>(r.disturbance)];
       w.loaders = loaders_of(scenario_.stragglers, scenario_.run.seed, r.first_rank, r.node);
       if (!is_by_node()) {
         job_.workers.push_back(std::move(w));
@@ -115,15 +134,20 @@ class SyncLowering {
       node.samples_per_step += w.samples_per_step;
       node.slowdown = std::max(node.slowdown, w.slowdown);
       node.pause = std::max(node.pause, w.pause);
-      if (w.jitter_sigma > 0) node.jitter_ranks = node.jitter_sigma > 0 ? node.jitter_ranks + w.jitter_ranks : w.jitter_ranks;
+      if (w.jitter_sigma > 0)
+        node.jitter_ranks =
+            node.jitter_sigma > 0 ? node.jitter_ranks + w.jitter_ranks : w.jitter_ranks;
       node.jitter_sigma = std::max(node.jitter_sigma, w.jitter_sigma);
-      for (DisturbedRank& rank : w.disturbance.ranks) node.disturbance.ranks.push_back(std::move(rank));
-      if (node.disturbance.causes.empty()) node.disturbance.causes = std::move(w.disturbance.causes);
+      for (DisturbedRank& rank : w.disturbance.ranks)
+        node.disturbance.ranks.push_back(std::move(rank));
+      if (node.disturbance.causes.empty())
+        node.disturbance.causes = std::move(w.disturbance.causes);
       for (StorageQueue& loader : w.loaders) node.loaders.push_back(std::move(loader));
     }
     for (std::size_t i = 0; i < job_.workers.size(); ++i) {
       SyncWorker& w = job_.workers[i];
-      const BytesPerSecond rate = scenario_.cluster.node(w.node).host_to_device * static_cast<double>(w.ranks);
+      const BytesPerSecond rate =
+          scenario_.cluster.node(w.node).host_to_device * static_cast<double>(w.ranks);
       w.host_up = static_cast<LinkId>(job_.links.size());
       job_.links.push_back({fmt::format("worker{}.to_host", i), rate});
       w.host_down = static_cast<LinkId>(job_.links.size());
@@ -132,19 +156,23 @@ class SyncLowering {
   }
   double gpu_seconds(std::uint32_t program) const {
     double seconds = 0;
-    for (const ProgramOp& op : lowered_.job.programs[program].lanes[static_cast<std::size_t>(Lane::compute)])
-      if (op.kind == GraphOp::Kind::work) seconds += lowered_.job.programs[program].segments[op.index].scaled;
+    for (const ProgramOp& op :
+         lowered_.job.programs[program].lanes[static_cast<std::size_t>(Lane::compute)])
+      if (op.kind == GraphOp::Kind::work)
+        seconds += lowered_.job.programs[program].segments[op.index].scaled;
     return seconds;
   }
 
-  /// Ranks of one worker that hold the same parameters, and the parts the parameters are cut into (tensor parallel ranks).
+  /// Ranks of one worker that hold the same parameters, and the parts the parameters are cut into
+  /// (tensor parallel ranks).
   int parts() const { return scenario_.parallel.tp; }
   int peers_inside() const { return is_by_node() ? job_.workers.front().ranks / parts() : 1; }
 
   void add_buckets() {
     const int replicas = group_size(GroupKind::dp, scenario_.parallel);
     const StepShape shape =
-        step_shape(lowered_.job.programs[lowered_.job.workers.front().program], lowered_.job.names, is_gathered(scenario_.compression.scheme) ? replicas : 1);
+        step_shape(lowered_.job.programs[lowered_.job.workers.front().program], lowered_.job.names,
+                   is_gathered(scenario_.compression.scheme) ? replicas : 1);
     job_.forward = shape.forward;
     job_.middle = shape.middle;
     job_.tail = shape.tail;
@@ -159,8 +187,11 @@ class SyncLowering {
           const CollectiveTerms t = model_.terms(c, bytes, local);
           return t.startup.value + t.intra.value;
         };
-        if (scenario_.sync.mode == SyncMode::hierarchical) e.reduce_s = time(Collective::all_reduce);
-        else e.reduce_s = time(Collective::reduce_scatter), e.broadcast_s = time(Collective::all_gather);
+        if (scenario_.sync.mode == SyncMode::hierarchical)
+          e.reduce_s = time(Collective::all_reduce);
+        else
+          e.reduce_s = time(Collective::reduce_scatter),
+          e.broadcast_s = time(Collective::all_gather);
       }
       payloads_.push_back(b.payload_bytes);
       job_.exchanges.push_back(std::move(e));
@@ -172,18 +203,23 @@ class SyncLowering {
     const int a = job_.workers.front().node;
     for (int node = 0; node < with_servers_.nodes(); ++node)
       if (node != a) hops = std::max(hops, topology_->hops(a, node));
-    return model_.terms(Collective::send_recv, Bytes(static_cast<std::int64_t>(bytes)), GroupShape{2, 2, 1, hops});
+    return model_.terms(Collective::send_recv, Bytes(static_cast<std::int64_t>(bytes)),
+                        GroupShape{2, 2, 1, hops});
   }
 
   void add_servers() {
     const ServerSpec& spec = scenario_.sync.server;
     for (int s = 0; s < spec.count; ++s)
-      job_.servers.push_back({.node = spec.placement == ServerPlacement::dedicated ? scenario_.cluster.nodes() + s : s * scenario_.cluster.nodes() / spec.count,
-                              .is_dedicated = spec.placement == ServerPlacement::dedicated, .stored_bytes = 0});
+      job_.servers.push_back({.node = spec.placement == ServerPlacement::dedicated
+                                          ? scenario_.cluster.nodes() + s
+                                          : s * scenario_.cluster.nodes() / spec.count,
+                              .is_dedicated = spec.placement == ServerPlacement::dedicated,
+                              .stored_bytes = 0});
     const StageContext context(scenario_, work_, 0);
     const bool averages = scenario_.sync.mode == SyncMode::elastic;
     const ServerShares dealt = deal_to_servers(context, payloads_, averages, parts());
-    STEPCAST_ASSERT(dealt.by_exchange.size() == job_.exchanges.size(), "the graph and the servers cut the same buckets");
+    STEPCAST_ASSERT(dealt.by_exchange.size() == job_.exchanges.size(),
+                    "the graph and the servers cut the same buckets");
     for (std::size_t e = 0; e < dealt.by_exchange.size(); ++e)
       for (const ServerShares::Part& part : dealt.by_exchange[e]) {
         SyncShare share;
@@ -191,14 +227,16 @@ class SyncLowering {
         share.payload_push = part.push_bytes;
         share.payload_pull = part.pull_bytes;
         share.summed_bytes = part.summed_bytes;
-        const CollectiveTerms push = message_terms(part.push_bytes), pull = message_terms(part.pull_bytes);
+        const CollectiveTerms push = message_terms(part.push_bytes),
+                              pull = message_terms(part.pull_bytes);
         share.push_startup = push.startup.value;
         share.pull_startup = pull.startup.value;
         share.push_bytes = push.edge_bytes;
         share.pull_bytes = pull.edge_bytes;
         job_.exchanges[e].shares.push_back(share);
       }
-    for (std::size_t s = 0; s < job_.servers.size(); ++s) job_.servers[s].stored_bytes = dealt.stored_bytes[s];
+    for (std::size_t s = 0; s < job_.servers.size(); ++s)
+      job_.servers[s].stored_bytes = dealt.stored_bytes[s];
     if (averages)
       for (SyncExchange& e : job_.exchanges) e.encode_s = e.decode_s = e.reduce_s = 0;
     // A server that updates answers with parameters, which were never encoded.
@@ -208,7 +246,8 @@ class SyncLowering {
 
   void add_round() {
     const StageContext context(scenario_, work_, 0);
-    const auto parameters = static_cast<double>(context.dense_parameters() * context.gradient_element_bytes());
+    const auto parameters =
+        static_cast<double>(context.dense_parameters() * context.gradient_element_bytes());
     double gradients = 0;
     for (const double p : payloads_) gradients += p;
     const bool averages = scenario_.sync.mode != SyncMode::bsp;
@@ -218,19 +257,27 @@ class SyncLowering {
     job_.message_bytes = message.edge_bytes;
     job_.payload_message_bytes = parameters * parts();
     if (scenario_.sync.mode == SyncMode::gossip) return;
-    const std::vector<ProcessGroup> groups = process_groups(GroupKind::dp, scenario_.parallel, placement_, blocks_, *topology_, scenario_.run.seed);
+    const std::vector<ProcessGroup> groups = process_groups(
+        GroupKind::dp, scenario_.parallel, placement_, blocks_, *topology_, scenario_.run.seed);
     STEPCAST_ASSERT(groups.size() == 1, "replicas within nodes share one data-parallel group");
     const ProcessGroup& group = groups.front();
-    const bool gathers = !averages && is_gathered(scenario_.compression.scheme) && !job_.exchanges.empty();
-    const CollectiveTerms terms = gathers ? model_.terms(Collective::all_gather, Bytes(static_cast<std::int64_t>(bytes * group.shape.ranks)), group.shape)
-                                          : model_.terms(Collective::all_reduce, Bytes(static_cast<std::int64_t>(bytes)), group.shape);
+    const bool gathers =
+        !averages && is_gathered(scenario_.compression.scheme) && !job_.exchanges.empty();
+    const CollectiveTerms terms =
+        gathers
+            ? model_.terms(Collective::all_gather,
+                           Bytes(static_cast<std::int64_t>(bytes * group.shape.ranks)), group.shape)
+            : model_.terms(Collective::all_reduce, Bytes(static_cast<std::int64_t>(bytes)),
+                           group.shape);
     double code = 0;
     for (const SyncExchange& e : job_.exchanges) code += e.decode_s;
     job_.round.startup_s = terms.startup.value + (averages ? 0 : code);
     job_.round.intra_s = terms.intra.value;
     for (const auto& [ends, weight] : group.edges) {
       SyncRound::Edge edge;
-      const std::uint64_t hash = mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(ends.first)), static_cast<std::uint64_t>(ends.second));
+      const std::uint64_t hash =
+          mixed_bits(mixed_bits(scenario_.run.seed, static_cast<std::uint64_t>(ends.first)),
+                     static_cast<std::uint64_t>(ends.second));
       topology_->append_route(ends.first, ends.second, hash, edge.route);
       edge.bytes = terms.edge_bytes * weight;
       job_.round.payload_bytes += terms.payload_edge_bytes * weight;
@@ -251,20 +298,29 @@ class SyncLowering {
   SyncJob job_;
 };
 
-/// Where the servers' CPUs are what everyone waits for, thinner messages change nothing: sums and updates stay as large.
+/// Where the servers' CPUs are what everyone waits for, thinner messages change nothing: sums and
+/// updates stay as large.
 constexpr double kServerBound = 0.95;
-void warn_of_busy_servers(const Scenario& scenario, const SyncOutcome& sync, std::vector<std::string>& warnings) {
+void warn_of_busy_servers(const Scenario& scenario, const SyncOutcome& sync,
+                          std::vector<std::string>& warnings) {
   double busiest = 0;
   for (const ServerUse& use : sync.servers) busiest = std::max(busiest, use.utilisation);
   if (busiest < kServerBound) return;
   const CompressionSpec& compression = scenario.compression;
-  const bool is_dense = compression.scheme != CompressionScheme::none && !keeps_a_share(compression.scheme);
-  warnings.push_back(fmt::format("server-bound: a parameter server's CPU is busy {:.0f} % of the time; more servers, a higher summation_GBps or updates on the workers help{}",
-                                 100 * busiest, is_dense ? fmt::format(", /compression {} does not: gradients are summed and applied whole", text_of(compression.scheme)) : ""));
+  const bool is_dense =
+      compression.scheme != CompressionScheme::none && !keeps_a_share(compression.scheme);
+  warnings.push_back(fmt::format(
+      "server-bound: a parameter server's CPU is busy {:.0f} % of the time; more servers, a higher "
+      "summation_GBps or updates on the workers help{}",
+      100 * busiest,
+      is_dense ? fmt::format(", /compression {} does not: gradients are summed and applied whole",
+                             text_of(compression.scheme))
+               : ""));
 }
 }  // namespace
 
-void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profile& profile, const SimulateOptions& options, Forecast& forecast) {
+void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profile& profile,
+                   const SimulateOptions& options, Forecast& forecast) {
   Scenario drawn = scenario;
   for (int run = 0; run < std::max(1, scenario.run.runs); ++run) {
     if (run > 0) drawn.run.seed = mixed_bits(scenario.run.seed, static_cast<std::uint64_t>(run));
@@ -272,7 +328,8 @@ void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profi
     const SyncJob job = lowering.run();
     const std::unique_ptr<Network> network = make_network(options.engine);
     SyncOutcome sync = run_sync(job, *network);
-    forecast.step_times.insert(forecast.step_times.end(), sync.step_times.begin(), sync.step_times.end());
+    forecast.step_times.insert(forecast.step_times.end(), sync.step_times.begin(),
+                               sync.step_times.end());
     if (run > 0) continue;
     // The step that is broken down is the slowest replica's own.
     StepOutcome& outcome = forecast.outcome;
@@ -282,21 +339,25 @@ void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profi
       return sum;
     };
     for (std::uint32_t w = 0; w < sync.per_worker.size(); ++w) {
-      if (w == 0 || total(sync.per_worker[w]) > outcome.step_s) outcome.critical_worker = w, outcome.step_s = total(sync.per_worker[w]);
+      if (w == 0 || total(sync.per_worker[w]) > outcome.step_s)
+        outcome.critical_worker = w, outcome.step_s = total(sync.per_worker[w]);
       outcome.finish_s.push_back(total(sync.per_worker[w]));
     }
     outcome.per_worker = sync.per_worker;
     outcome.breakdown = sync.per_worker[outcome.critical_worker];
     outcome.step_s = total(outcome.breakdown);
     outcome.events = sync.events;
-    outcome.payload_bytes[static_cast<std::size_t>(GroupKind::dp)] = sync.bytes_sent / static_cast<double>(job.steps);
+    outcome.payload_bytes[static_cast<std::size_t>(GroupKind::dp)] =
+        sync.bytes_sent / static_cast<double>(job.steps);
     for (std::size_t i = 0; i < sync.busiest_names.size(); ++i)
-      outcome.busiest.push_back({sync.busiest_names[i], sync.busiest_bytes[i] / job.steps, sync.busiest_capacity[i], sync.busiest_utilisation[i]});
+      outcome.busiest.push_back({sync.busiest_names[i], sync.busiest_bytes[i] / job.steps,
+                                 sync.busiest_capacity[i], sync.busiest_utilisation[i]});
     forecast.simulated_workers = static_cast<int>(job.workers.size());
     forecast.run_s = sync.end_s;
     warn_of_busy_servers(scenario, sync, forecast.warnings);
     forecast.sync = std::move(sync);
-    const Doubts& doubts = lowering.lowered().doubts[lowering.lowered().job.workers.front().program];
+    const Doubts& doubts =
+        lowering.lowered().doubts[lowering.lowered().job.workers.front().program];
     if (outcome.step_s > 0) forecast.relative_sigma = doubts.sigma() / outcome.step_s;
   }
   if (!scenario.stragglers.empty()) {
@@ -307,7 +368,9 @@ void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profi
     SyncLowering lowering(calm, graph, forecast.work, profile);
     const std::unique_ptr<Network> network = make_network(options.engine);
     const SyncOutcome sync = run_sync(lowering.run(), *network);
-    if (sync.samples_per_s > 0) forecast.straggler_free_s = static_cast<double>(scenario.training.global_batch) / sync.samples_per_s;
+    if (sync.samples_per_s > 0)
+      forecast.straggler_free_s =
+          static_cast<double>(scenario.training.global_batch) / sync.samples_per_s;
   }
 }
 }  // namespace stepcast

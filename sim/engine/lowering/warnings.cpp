@@ -8,36 +8,54 @@ namespace stepcast {
 namespace {
 
 bool any_op(const ModelWork& work, const auto& wanted) {
-  const auto in = [&](const std::vector<Op>& ops) { return std::any_of(ops.begin(), ops.end(), wanted); };
-  return std::any_of(work.kinds.begin(), work.kinds.end(),
-                     [&](const LayerWork& layer) { return in(layer.forward) || in(layer.recompute) || in(layer.backward); });
+  const auto in = [&](const std::vector<Op>& ops) {
+    return std::any_of(ops.begin(), ops.end(), wanted);
+  };
+  return std::any_of(work.kinds.begin(), work.kinds.end(), [&](const LayerWork& layer) {
+    return in(layer.forward) || in(layer.recompute) || in(layer.backward);
+  });
 }
 
 void about_gradients(const Scenario& s, std::vector<std::string>& warnings) {
   const int replicas = group_size(GroupKind::dp, s.parallel);
   if (replicas == 1) {
     if (s.compression.scheme != CompressionScheme::none)
-      warnings.push_back(fmt::format("/compression: {} has no effect: dp x cp is 1, so no gradient is sent", text_of(s.compression.scheme)));
+      warnings.push_back(
+          fmt::format("/compression: {} has no effect: dp x cp is 1, so no gradient is sent",
+                      text_of(s.compression.scheme)));
     if (s.parallel.zero_stage > 0)
-      warnings.push_back(fmt::format("/parallel/zero_stage: {} has no effect: dp x cp is 1, so there is nobody to share with", s.parallel.zero_stage));
+      warnings.push_back(fmt::format(
+          "/parallel/zero_stage: {} has no effect: dp x cp is 1, so there is nobody to share with",
+          s.parallel.zero_stage));
     return;
   }
   const std::int64_t gradient = bytes_per_element(s.training.gradient_precision);
-  if (gradient == 2 && (s.compression.scheme == CompressionScheme::fp16 || s.compression.scheme == CompressionScheme::bf16))
-    warnings.push_back(fmt::format("/compression: {} saves nothing: gradients already travel in 2 bytes", text_of(s.compression.scheme)));
+  if (gradient == 2 && (s.compression.scheme == CompressionScheme::fp16 ||
+                        s.compression.scheme == CompressionScheme::bf16))
+    warnings.push_back(
+        fmt::format("/compression: {} saves nothing: gradients already travel in 2 bytes",
+                    text_of(s.compression.scheme)));
   if (s.parallel.shard_size > 0 && s.parallel.zero_stage == 0 && !s.compression.two_level)
-    warnings.push_back("/parallel/shard_size has no effect: zero_stage is 0, so nothing is sharded");
+    warnings.push_back(
+        "/parallel/shard_size has no effect: zero_stage is 0, so nothing is sharded");
   else if (s.parallel.shard_size >= replicas && !s.compression.two_level)
-    warnings.push_back(fmt::format("/parallel/shard_size: {} has no effect: the whole dp group has {} ranks", s.parallel.shard_size, replicas));
+    warnings.push_back(
+        fmt::format("/parallel/shard_size: {} has no effect: the whole dp group has {} ranks",
+                    s.parallel.shard_size, replicas));
   if (!s.strategy.overlap_grad_reduce && s.parallel.zero_stage < 3)
-    warnings.push_back("/strategy/bucket_MiB has no effect: overlap_grad_reduce is off, so gradients are reduced whole");
+    warnings.push_back(
+        "/strategy/bucket_MiB has no effect: overlap_grad_reduce is off, so gradients are reduced "
+        "whole");
   // Under ZeRO-3 prefetch takes its place, and presets for FSDP leave it on.
   if (s.strategy.overlap_param_gather && s.parallel.zero_stage == 0)
-    warnings.push_back("/strategy/overlap_param_gather has no effect: zero_stage 0 has no parameter gather after the optimizer");
+    warnings.push_back(
+        "/strategy/overlap_param_gather has no effect: zero_stage 0 has no parameter gather after "
+        "the optimizer");
 }
 
 void about_layout(const Scenario& s, const ModelWork& work, std::vector<std::string>& warnings) {
-  if (s.parallel.sequence_parallel && s.parallel.tp == 1) warnings.push_back("/parallel/sequence_parallel has no effect: tp is 1");
+  if (s.parallel.sequence_parallel && s.parallel.tp == 1)
+    warnings.push_back("/parallel/sequence_parallel has no effect: tp is 1");
   if (s.strategy.tp_overlap > 0) {
     const bool hides = any_op(work, [](const Op& op) {
       const auto* shape = std::get_if<CollectiveShape>(&op.shape);
@@ -46,53 +64,79 @@ void about_layout(const Scenario& s, const ModelWork& work, std::vector<std::str
     if (s.parallel.tp == 1)
       warnings.push_back("/strategy/tp_overlap has no effect: tp is 1");
     else if (!hides)
-      warnings.push_back("/strategy/tp_overlap has no effect: only the collectives of sequence parallelism can hide behind GEMMs");
+      warnings.push_back(
+          "/strategy/tp_overlap has no effect: only the collectives of sequence parallelism can "
+          "hide behind GEMMs");
   }
   if (s.training.recompute_layers > 0 && s.training.recompute != Recompute::full)
     warnings.push_back("/training/recompute_layers has no effect: recompute is not \"full\"");
 }
 
-void about_stragglers(const Scenario& s, const ModelWork& work, std::vector<std::string>& warnings) {
+void about_stragglers(const Scenario& s, const ModelWork& work,
+                      std::vector<std::string>& warnings) {
   const int world = s.parallel.world();
   for (std::size_t i = 0; i < s.stragglers.size(); ++i) {
     const StragglerSpec& straggler = s.stragglers[i];
     for (const auto& [first, last] : straggler.ranks)
-      if (last >= world) warnings.push_back(fmt::format("/stragglers/{}/ranks: {}-{} reaches beyond the last rank ({})", i, first, last, world - 1));
+      if (last >= world)
+        warnings.push_back(
+            fmt::format("/stragglers/{}/ranks: {}-{} reaches beyond the last rank ({})", i, first,
+                        last, world - 1));
     if (straggler.is_without_effect())
-      warnings.push_back(fmt::format("/stragglers/{} has no effect: no slowdown, jitter or pause is given", i));
-    if (!straggler.op.empty() && !any_op(work, [&](const Op& op) { return op.name == straggler.op && !op.is_collective(); }))
-      warnings.push_back(fmt::format("/stragglers/{}/op: no compute op is called {}", i, straggler.op));
+      warnings.push_back(
+          fmt::format("/stragglers/{} has no effect: no slowdown, jitter or pause is given", i));
+    if (!straggler.op.empty() &&
+        !any_op(work, [&](const Op& op) { return op.name == straggler.op && !op.is_collective(); }))
+      warnings.push_back(
+          fmt::format("/stragglers/{}/op: no compute op is called {}", i, straggler.op));
   }
 }
 
 void about_cluster(const Scenario& s, std::vector<std::string>& warnings) {
   int nodes = 0;
-  for (int left = s.parallel.world(); left > 0 && nodes < s.cluster.nodes(); ++nodes) left -= s.cluster.node(nodes).gpus;
+  for (int left = s.parallel.world(); left > 0 && nodes < s.cluster.nodes(); ++nodes)
+    left -= s.cluster.node(nodes).gpus;
   if (nodes > 1) return;
   if (s.cluster.placement != PlacementKind::linear)
-    warnings.push_back(fmt::format("/cluster/placement: {} has no effect: the job fits on one node", text_of(s.cluster.placement)));
-  if (!s.cluster.link_events.empty()) warnings.push_back("/cluster/link_events has no effect: the job fits on one node");
+    warnings.push_back(fmt::format("/cluster/placement: {} has no effect: the job fits on one node",
+                                   text_of(s.cluster.placement)));
+  if (!s.cluster.link_events.empty())
+    warnings.push_back("/cluster/link_events has no effect: the job fits on one node");
 }
 
 void about_runs(const Scenario& s, std::vector<std::string>& warnings) {
   if (s.run.message_level_rings)
-    warnings.push_back("/run/message_level_rings has no effect: explicit ring rounds are for bare collective sweeps");
+    warnings.push_back(
+        "/run/message_level_rings has no effect: explicit ring rounds are for bare collective "
+        "sweeps");
   if (s.compression.warmup_steps > 0 && !s.sync.is_lockstep())
-    warnings.push_back("/compression/warmup_steps has no effect beside /sync: replicas out of lockstep are simulated as they are after the warm-up");
+    warnings.push_back(
+        "/compression/warmup_steps has no effect beside /sync: replicas out of lockstep are "
+        "simulated as they are after the warm-up");
   else if (s.compression.warmup_steps > 0 && s.run.steps == 1)
-    warnings.push_back("/compression/warmup_steps has no effect on one step: the step after the warm-up is simulated; set run.steps");
+    warnings.push_back(
+        "/compression/warmup_steps has no effect on one step: the step after the warm-up is "
+        "simulated; set run.steps");
   if (s.mitigation.evict.threshold > 0 && s.run.steps <= s.mitigation.evict.window_steps)
-    warnings.push_back(fmt::format("/mitigation/evict has no effect: {} steps are over before the first window of {}", s.run.steps, s.mitigation.evict.window_steps));
+    warnings.push_back(fmt::format(
+        "/mitigation/evict has no effect: {} steps are over before the first window of {}",
+        s.run.steps, s.mitigation.evict.window_steps));
   if (s.mitigation.load_aware_batches && s.stragglers.empty())
     warnings.push_back("/mitigation/load_aware_batches has no effect: there are no stragglers");
   if (s.run.steps == 1 && s.run.runs == 1) return;
   if (!s.sync.is_lockstep()) return;  // steps are what staleness and server queues settle over
-  const bool jitters = std::any_of(s.stragglers.begin(), s.stragglers.end(), [](const StragglerSpec& x) { return x.varies(); }) || s.mitigation.evict.threshold > 0 ||
-                       s.compression.warmup_steps > 0 ||
-                       (s.run.runs > 1 && std::any_of(s.stragglers.begin(), s.stragglers.end(), [](const StragglerSpec& x) { return !x.jitter.is_none(); }));
-  const bool draws_places = s.cluster.placement == PlacementKind::random || s.cluster.fabric.routing == Routing::hashed;
+  const bool jitters =
+      std::any_of(s.stragglers.begin(), s.stragglers.end(),
+                  [](const StragglerSpec& x) { return x.varies(); }) ||
+      s.mitigation.evict.threshold > 0 || s.compression.warmup_steps > 0 ||
+      (s.run.runs > 1 && std::any_of(s.stragglers.begin(), s.stragglers.end(),
+                                     [](const StragglerSpec& x) { return !x.jitter.is_none(); }));
+  const bool draws_places =
+      s.cluster.placement == PlacementKind::random || s.cluster.fabric.routing == Routing::hashed;
   if (!jitters && (s.run.runs == 1 || !draws_places))
-    warnings.push_back(fmt::format("/run: {} steps and {} runs are all equal: nothing in the scenario is random", s.run.steps, s.run.runs));
+    warnings.push_back(
+        fmt::format("/run: {} steps and {} runs are all equal: nothing in the scenario is random",
+                    s.run.steps, s.run.runs));
 }
 }  // namespace
 

@@ -14,26 +14,38 @@ namespace {
 
 Category category_of(GroupKind kind) {
   switch (kind) {
-    case GroupKind::tp: return Category::exposed_tp;
-    case GroupKind::cp: return Category::exposed_cp;
-    case GroupKind::ep: return Category::exposed_ep;
-    case GroupKind::pp: return Category::exposed_pp;
-    default: return Category::exposed_dp;
+    case GroupKind::tp:
+      return Category::exposed_tp;
+    case GroupKind::cp:
+      return Category::exposed_cp;
+    case GroupKind::ep:
+      return Category::exposed_ep;
+    case GroupKind::pp:
+      return Category::exposed_pp;
+    default:
+      return Category::exposed_dp;
   }
 }
 bool is_attention(const Op& op) {
-  return op.name == op::attention || op.name == op::attention_scores || op.name == op::attention_softmax || op.name == op::attention_values;
+  return op.name == op::attention || op.name == op::attention_scores ||
+         op.name == op::attention_softmax || op.name == op::attention_values;
 }
-/// Launching a collective costs the host what launching its kernels does; an empty copy stands for them.
+/// Launching a collective costs the host what launching its kernels does; an empty copy stands for
+/// them.
 Op launch_of(const Op& op) {
-  return Op{.name = op.name, .pass = op.pass, .shape = StreamShape{StreamKind::copy, Bytes(0), Bytes(0)},
-            .eager_launches = op.eager_launches, .fused_launches = op.fused_launches};
+  return Op{.name = op.name,
+            .pass = op.pass,
+            .shape = StreamShape{StreamKind::copy, Bytes(0), Bytes(0)},
+            .eager_launches = op.eager_launches,
+            .fused_launches = op.fused_launches};
 }
 }  // namespace
 
 void WorkLowering::close_segment(const std::string& name, Category category) {
   if (builder_.empty()) return;
-  result_.items.push_back({WorkItem::Kind::segment, static_cast<std::uint32_t>(program_.segments.size()), category, names_.id_of(name)});
+  result_.items.push_back({WorkItem::Kind::segment,
+                           static_cast<std::uint32_t>(program_.segments.size()), category,
+                           names_.id_of(name)});
   program_.segments.push_back(builder_.take());
 }
 
@@ -45,7 +57,9 @@ bool WorkLowering::add_host_work(const Op& op, Category category) {
   const double copy = static_cast<double>(stream.written.value) / node_.host_to_device.value;
   double seconds = copy;
   if (is_update) {
-    const double node_rate = scenario_.strategy.cpu_update_parameters_per_s > 0 ? scenario_.strategy.cpu_update_parameters_per_s : kCpuUpdate_parameters_per_s;
+    const double node_rate = scenario_.strategy.cpu_update_parameters_per_s > 0
+                                 ? scenario_.strategy.cpu_update_parameters_per_s
+                                 : kCpuUpdate_parameters_per_s;
     seconds = std::max(copy, static_cast<double>(stream.read.value) / (node_rate / node_.gpus));
   }
   builder_.add(op.name, category, Seconds(seconds), cost_.cost(launch_of(op)).host, false);
@@ -56,7 +70,8 @@ void WorkLowering::add_compute(const Op& op, Category category) {
   if (add_host_work(op, category)) return;
   const OpCost cost = cost_.cost(op);
   Seconds duration = cost.duration;
-  if (const auto slow = view_.op_slowdown.find(op.name); slow != view_.op_slowdown.end()) duration = duration * slow->second;
+  if (const auto slow = view_.op_slowdown.find(op.name); slow != view_.op_slowdown.end())
+    duration = duration * slow->second;
   builder_.add(op.name, category, duration, cost.host, true);
   result_.doubts.sigma_seconds[op.name] += cost.relative_sigma * duration.value;
   if (cost.is_extrapolated) {
@@ -66,15 +81,16 @@ void WorkLowering::add_compute(const Op& op, Category category) {
   }
 }
 
-/// Ring attention passes keys and values around while it computes: the exchanges before an attention hide behind it, all
-/// of them together for no longer than it runs.
+/// Ring attention passes keys and values around while it computes: the exchanges before an
+/// attention hide behind it, all of them together for no longer than it runs.
 double WorkLowering::hidden_behind_attention(const std::vector<Op>& ops, std::size_t at) {
   std::size_t first = at;
   while (first < ops.size() && !is_attention(ops[first])) ++first;
   if (first < ops.size() && attention_counted_at_ != first + 1) {
     attention_counted_at_ = first + 1;
     attention_left_ = 0;
-    for (std::size_t i = first; i < ops.size() && is_attention(ops[i]); ++i) attention_left_ += cost_.cost(ops[i]).duration.value;
+    for (std::size_t i = first; i < ops.size() && is_attention(ops[i]); ++i)
+      attention_left_ += cost_.cost(ops[i]).duration.value;
   }
   return first < ops.size() ? attention_left_ : 0;
 }
@@ -88,11 +104,13 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
   CollectiveTerms terms = collectives_.terms(shape.collective, shape.buffer, group);
   const double in_node = terms.startup.value + terms.intra.value;
   if (terms.is_extrapolated) {
-    Doubts::Extrapolated& doubt = result_.doubts.extrapolated[fmt::format("{} over {}", text_of(shape.collective), text_of(shape.group))];
+    Doubts::Extrapolated& doubt = result_.doubts.extrapolated[fmt::format(
+        "{} over {}", text_of(shape.collective), text_of(shape.group))];
     doubt.nearest_measured = terms.nearest_measured;
     doubt.seconds += in_node;
   }
-  const double tp_shown = op.overlappable && shape.group == GroupKind::tp ? 1 - scenario_.strategy.tp_overlap : 1;
+  const double tp_shown =
+      op.overlappable && shape.group == GroupKind::tp ? 1 - scenario_.strategy.tp_overlap : 1;
   if (group.nodes == 1) {
     double exposed = in_node * tp_shown;
     if (op.overlappable && shape.group == GroupKind::cp) {
@@ -105,30 +123,36 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
     return;
   }
   builder_.add(op.name, category, Seconds(0), cost_.cost(launch_of(op)).host, false);
-  // The hidden share neither waits nor keeps its links busy while others want them; its payload is still counted.
+  // The hidden share neither waits nor keeps its links busy while others want them; its payload is
+  // still counted.
   terms.startup = terms.startup * tp_shown;
   terms.intra = terms.intra * tp_shown;
   terms.edge_bytes *= tp_shown;
   close_segment(std::string(phase::step), Category::compute);
   const bool is_beside = op.overlappable && shape.group == GroupKind::cp;
   result_.items.push_back({is_beside ? WorkItem::Kind::beside : WorkItem::Kind::transfer,
-                           static_cast<std::uint32_t>(program_.transfers.size()), category, names_.id_of(op.name)});
+                           static_cast<std::uint32_t>(program_.transfers.size()), category,
+                           names_.id_of(op.name)});
   program_.transfers.push_back({terms, shape.group, static_cast<double>(shape.buffer.value)});
 }
 
 LoweredWork WorkLowering::lower(const WorkList& list, Category category) {
   result_ = {};
   attention_counted_at_ = 0;
-  bool hides = false;  // a transfer runs beside the coming attention, which must end with a segment of its own
+  bool hides = false;  // a transfer runs beside the coming attention, which must end with a segment
+                       // of its own
   for (std::size_t i = 0; i < list.ops.size(); ++i) {
     const Op& op = list.ops[i];
     if (op.is_collective()) {
       const std::size_t before = result_.items.size();
       add_collective(list.ops, i);
-      if (result_.items.size() > before && result_.items.back().kind == WorkItem::Kind::beside) hides = true;
+      if (result_.items.size() > before && result_.items.back().kind == WorkItem::Kind::beside)
+        hides = true;
       continue;
     }
-    add_compute(op, op.pass == Pass::optimizer && category == Category::compute ? Category::optimizer : category);
+    add_compute(op, op.pass == Pass::optimizer && category == Category::compute
+                        ? Category::optimizer
+                        : category);
     if (hides && is_attention(op) && (i + 1 == list.ops.size() || !is_attention(list.ops[i + 1]))) {
       close_segment(list.name, category);
       hides = false;

@@ -5,21 +5,31 @@
 #include "sim/engine/lowering/segment_builder.hpp"
 
 namespace stepcast {
-/// A work list in seconds. Collectives inside a node are part of their segment; one that crosses nodes stands between two
-/// segments, or beside one when it hides behind it (ring attention).
+/// A work list in seconds. Collectives inside a node are part of their segment; one that crosses
+/// nodes stands between two segments, or beside one when it hides behind it (ring attention).
 struct WorkItem {
   enum class Kind { segment, transfer, beside } kind = Kind::segment;
   std::uint32_t index = 0;  // into Program::segments or transfers
   Category category = Category::compute;
   NameId name = 0;
 };
-struct LoweredWork { std::vector<WorkItem> items; Doubts doubts; };
+struct LoweredWork {
+  std::vector<WorkItem> items;
+  Doubts doubts;
+};
 
 class WorkLowering {
  public:
-  WorkLowering(const Scenario& scenario, const CostModel& cost, const CollectiveModel& collectives, const NodeSpec& node, const BlockView& view,
-               NameTable& names, Program& program)
-      : scenario_(scenario), cost_(cost), collectives_(collectives), node_(node), view_(view), names_(names), program_(program), builder_(names) {}
+  WorkLowering(const Scenario& scenario, const CostModel& cost, const CollectiveModel& collectives,
+               const NodeSpec& node, const BlockView& view, NameTable& names, Program& program)
+      : scenario_(scenario),
+        cost_(cost),
+        collectives_(collectives),
+        node_(node),
+        view_(view),
+        names_(names),
+        program_(program),
+        builder_(names) {}
   LoweredWork lower(const WorkList& list, Category category);
 
  private:
@@ -38,7 +48,7 @@ class WorkLowering {
   Program& program_;
   SegmentBuilder builder_;
   LoweredWork result_;
-  double attention_left_ = 0;            // seconds of the coming attention not yet used to hide an exchange
-  std::size_t attention_counted_at_ = 0; // op behind which it was counted
+  double attention_left_ = 0;  // seconds of the coming attention not yet used to hide an exchange
+  std::size_t attention_counted_at_ = 0;  // op behind which it was counted
 };
 }  // namespace stepcast

@@ -6,8 +6,9 @@
 #include <vector>
 
 namespace stepcast {
-/// Binary heap of dated entries, earliest first; equal dates in the order of their sequence numbers.
-/// Entries are not removed but go stale: an owner bumps its version and `purge` drops what no longer matches.
+/// Binary heap of dated entries, earliest first; equal dates in the order of their sequence
+/// numbers. Entries are not removed but go stale: an owner bumps its version and `purge` drops what
+/// no longer matches.
 class EventHeap {
  public:
   struct Entry {

@@ -8,11 +8,13 @@
 
 namespace stepcast {
 namespace {
-// Two shares that differ by less are the same share computed along two ways: sums over at most ~1e4 flows of doubles
-// (2^-53 each) stay below it. Rates that move by less are left alone, so that flows which should end together do.
+// Two shares that differ by less are the same share computed along two ways: sums over at most ~1e4
+// flows of doubles (2^-53 each) stay below it. Rates that move by less are left alone, so that
+// flows which should end together do.
 constexpr double kRelativeNoise = 1e-12;
-// Most changes move few flows and are settled in a round or two. Those that are not spread far: then whatever hangs together
-// through limiting links joins at once, and at last everything connected.
+// Most changes move few flows and are settled in a round or two. Those that are not spread far:
+// then whatever hangs together through limiting links joins at once, and at last everything
+// connected.
 constexpr int kSmallRounds = 2, kRounds = 8;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 }  // namespace
@@ -81,7 +83,8 @@ bool MaxMin::freeze_bounded_flows_of(LinkId index, double share) {
   bool found = false;
   for (const Member& member : members_[index]) {
     const Flow& flow = flows_[member.flow];
-    if (flow.bound >= share || flow.affected_epoch != epoch_ || flow.frozen_round == round_) continue;
+    if (flow.bound >= share || flow.affected_epoch != epoch_ || flow.frozen_round == round_)
+      continue;
     freeze(member.flow, flow.bound, flow.bound_link);
     found = true;
   }
@@ -92,12 +95,14 @@ void MaxMin::freeze_flows_of(LinkId index, double share) {
   links_[index].share = share;
   for (const Member& member : members_[index]) {
     const Flow& flow = flows_[member.flow];
-    if (flow.affected_epoch == epoch_ && flow.frozen_round != round_) freeze(member.flow, share, index);
+    if (flow.affected_epoch == epoch_ && flow.frozen_round != round_)
+      freeze(member.flow, share, index);
   }
 }
 
-// Progressive filling: the link with the smallest fair share freezes its flows at that share. Freezing at the smallest
-// share never lowers another link's, so the heap holds lower bounds that are renewed when they come up.
+// Progressive filling: the link with the smallest fair share freezes its flows at that share.
+// Freezing at the smallest share never lowers another link's, so the heap holds lower bounds that
+// are renewed when they come up.
 void MaxMin::fill() {
   ++round_;
   frozen_ = 0;
@@ -140,8 +145,10 @@ bool MaxMin::include_doubtful() {
     for (const Member& member : members_[index]) {
       const Flow& flow = flows_[member.flow];
       if (flow.affected_epoch == epoch_) continue;
-      const bool has_lost_bottleneck = flow.bottleneck == index && (has_room || link.fastest > flow.rate * (1 + kRelativeNoise));
-      if (has_lost_bottleneck || flow.rate > link.share * (1 + kRelativeNoise)) include(member.flow);
+      const bool has_lost_bottleneck =
+          flow.bottleneck == index && (has_room || link.fastest > flow.rate * (1 + kRelativeNoise));
+      if (has_lost_bottleneck || flow.rate > link.share * (1 + kRelativeNoise))
+        include(member.flow);
     }
   }
   return affected_.size() > before;
@@ -151,7 +158,8 @@ void MaxMin::fill_without_sharing() {
   for (const FlowSlot slot : affected_) {
     Flow& flow = flows_[slot];
     flow.new_rate = kUnbounded;
-    for (const Hop& hop : hops_of(slot)) flow.new_rate = std::min(flow.new_rate, links_[hop.link].capacity);
+    for (const Hop& hop : hops_of(slot))
+      flow.new_rate = std::min(flow.new_rate, links_[hop.link].capacity);
   }
 }
 

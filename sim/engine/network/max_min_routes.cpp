@@ -31,7 +31,8 @@ void MaxMin::set_capacity(LinkId link, double capacity) {
 void MaxMin::widen(std::size_t hops) {
   std::vector<Hop> wider(flows_.size() * hops);
   for (std::size_t flow = 0; flow < flows_.size(); ++flow)
-    std::copy_n(hops_.begin() + static_cast<std::ptrdiff_t>(flow * stride_), stride_, wider.begin() + static_cast<std::ptrdiff_t>(flow * hops));
+    std::copy_n(hops_.begin() + static_cast<std::ptrdiff_t>(flow * stride_), stride_,
+                wider.begin() + static_cast<std::ptrdiff_t>(flow * hops));
   hops_ = std::move(wider);
   stride_ = hops;
 }
@@ -91,7 +92,8 @@ void MaxMin::remove_flow(FlowSlot slot) {
 void MaxMin::swap_hops(FlowSlot flow, std::uint32_t a, std::uint32_t b) {
   if (a == b) return;
   std::swap(hop_at(flow, a), hop_at(flow, b));
-  for (const std::uint32_t hop : {a, b}) members_[hop_at(flow, hop).link][hop_at(flow, hop).place].hop = hop;
+  for (const std::uint32_t hop : {a, b})
+    members_[hop_at(flow, hop).link][hop_at(flow, hop).place].hop = hop;
 }
 
 void MaxMin::make_shared(const Member& member) {

@@ -9,14 +9,14 @@
 
 namespace stepcast {
 namespace {
-// Flows due within this share of the clock finish together: they differ by rounding (2^-52 per operation), and
-// apart they would each cost a solve.
+// Flows due within this share of the clock finish together: they differ by rounding (2^-52 per
+// operation), and apart they would each cost a solve.
 constexpr double kSameInstant = 1e-12;
 // Marks the handle of a flow without links, which is a timer.
 constexpr Network::Handle kTimerBit = Network::Handle{1} << 63;
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// A solve that moves more than this share of the live flows makes pushing every new date dearer than looking through
-// all dates once (a push costs about as much as reading 16 dates).
+// A solve that moves more than this share of the live flows makes pushing every new date dearer
+// than looking through all dates once (a push costs about as much as reading 16 dates).
 constexpr std::size_t kPushCost = 16;
 // So many calm solves in a row, and the heap of all dates is built again.
 constexpr int kCalmSolves = 8;
@@ -27,9 +27,12 @@ LinkId NativeNetwork::link(const std::string&, double bytes_per_second) {
   return rates_.add_link(bytes_per_second);
 }
 
-void NativeNetwork::set_capacity(LinkId link, double bytes_per_second) { rates_.set_capacity(link, bytes_per_second); }
+void NativeNetwork::set_capacity(LinkId link, double bytes_per_second) {
+  rates_.set_capacity(link, bytes_per_second);
+}
 
-Network::Handle NativeNetwork::start_flow(std::span<const LinkId> links, double bytes, Callback done) {
+Network::Handle NativeNetwork::start_flow(std::span<const LinkId> links, double bytes,
+                                          Callback done) {
   STEPCAST_ASSERT(bytes > 0, "a flow has something to carry");
   if (links.empty()) return after(0, std::move(done)) | kTimerBit;
   const MaxMin::FlowSlot slot = rates_.add_flow(links);
@@ -136,8 +139,10 @@ void NativeNetwork::run() {
     }
     if (timer == kNever && completion == kNever) return;
     const bool is_due = completion * (1 - kSameInstant) <= now_;
-    const bool is_flow = is_due ? timer > now_ || completions_.top().sequence < timers_.next_sequence()
-                                : completion < timer || (completion == timer && completions_.top().sequence < timers_.next_sequence());
+    const bool is_flow =
+        is_due ? timer > now_ || completions_.top().sequence < timers_.next_sequence()
+               : completion < timer ||
+                     (completion == timer && completions_.top().sequence < timers_.next_sequence());
     Callback next;
     if (is_flow) {
       if (!is_due) now_ = completion;
@@ -154,7 +159,9 @@ void NativeNetwork::run() {
 
 double NativeNetwork::bytes_carried(LinkId link) const {
   double bytes = carried_[link];
-  rates_.for_each_flow_on(link, [&](MaxMin::FlowSlot slot) { bytes += transfers_[slot].bytes - remaining_now(progress_[slot]); });
+  rates_.for_each_flow_on(link, [&](MaxMin::FlowSlot slot) {
+    bytes += transfers_[slot].bytes - remaining_now(progress_[slot]);
+  });
   return bytes;
 }
 }  // namespace stepcast

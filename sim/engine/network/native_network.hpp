@@ -7,9 +7,10 @@
 #include "sim/engine/network/timers.hpp"
 
 namespace stepcast {
-/// Own event loop: a heap of timers, dates of flow completions, and rates kept up to date incrementally.
-/// Rates are solved once per instant, after everything that happens in it; a flow's remaining bytes are brought up to date
-/// only when its rate changes. Without sharing it is the analytic network.
+/// Own event loop: a heap of timers, dates of flow completions, and rates kept up to date
+/// incrementally. Rates are solved once per instant, after everything that happens in it; a flow's
+/// remaining bytes are brought up to date only when its rate changes. Without sharing it is the
+/// analytic network.
 class NativeNetwork final : public Network {
  public:
   explicit NativeNetwork(MaxMin::Sharing sharing = MaxMin::Sharing::max_min) : rates_(sharing) {}
@@ -26,7 +27,9 @@ class NativeNetwork final : public Network {
 
  private:
   // Indexed by MaxMin::FlowSlot, as due_; this and due_ is what every solve touches.
-  struct Progress { double remaining = 0, rate = 0, since = 0; };  // `remaining` holds at `since`
+  struct Progress {
+    double remaining = 0, rate = 0, since = 0;
+  };  // `remaining` holds at `since`
   struct Transfer {
     double bytes = 0;
     std::uint64_t sequence = 0;
@@ -34,7 +37,9 @@ class NativeNetwork final : public Network {
     bool is_live = false;
     Callback done;
   };
-  double remaining_now(const Progress& progress) const { return progress.remaining - progress.rate * (now_ - progress.since); }
+  double remaining_now(const Progress& progress) const {
+    return progress.remaining - progress.rate * (now_ - progress.since);
+  }
   void update_rates();
   void push_completion(MaxMin::FlowSlot slot);
   void find_earliest();
@@ -49,14 +54,14 @@ class NativeNetwork final : public Network {
   std::uint64_t sequence_ = 0, events_ = 0;
   MaxMin rates_;
   std::vector<Progress> progress_;
-  std::vector<double> due_;      // dates of completion; never while the rate is 0
+  std::vector<double> due_;  // dates of completion; never while the rate is 0
   std::vector<Transfer> transfers_;
   std::vector<double> carried_;  // per link, by finished and cancelled flows
   std::size_t live_ = 0;
   // Holds all completions, or, where most rates change with every event, only those due next.
   EventHeap completions_;
   bool holds_all_ = true;
-  int calm_solves_ = 0;          // in a row, while not all are held
+  int calm_solves_ = 0;  // in a row, while not all are held
   Timers timers_;
 };
 }  // namespace stepcast

@@ -7,9 +7,12 @@
 namespace stepcast {
 std::unique_ptr<Network> make_network(EngineKind kind) {
   switch (kind) {
-    case EngineKind::simgrid: return make_simgrid_network();
-    case EngineKind::native: return std::make_unique<NativeNetwork>();
-    case EngineKind::analytic: return std::make_unique<NativeNetwork>(MaxMin::Sharing::none);
+    case EngineKind::simgrid:
+      return make_simgrid_network();
+    case EngineKind::native:
+      return std::make_unique<NativeNetwork>();
+    case EngineKind::analytic:
+      return std::make_unique<NativeNetwork>(MaxMin::Sharing::none);
   }
   throw InternalError("an engine kind without a network");
 }

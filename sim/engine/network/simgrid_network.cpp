@@ -15,7 +15,8 @@ namespace stepcast {
 namespace {
 namespace s4u = simgrid::s4u;
 
-// SimGrid's payload is a whole number. In units of 2^-20 byte a rounded payload is off by 5e-7 byte, 1e-17 s at 50 GB/s.
+// SimGrid's payload is a whole number. In units of 2^-20 byte a rounded payload is off by 5e-7
+// byte, 1e-17 s at 50 GB/s.
 constexpr double kUnitsPerByte = 1048576.0;
 // A flow of more (4 TB) runs as several payloads one after another: the count must stay below 2^63.
 constexpr double kLargestPayload = 4.0e18;
@@ -26,7 +27,10 @@ SimGridNetwork* current_network = nullptr;
 
 class SimGridNetwork final : public Network {
  public:
-  SimGridNetwork() : offset_(s4u::Engine::get_clock()) { current_network = this; connect_once(); }
+  SimGridNetwork() : offset_(s4u::Engine::get_clock()) {
+    current_network = this;
+    connect_once();
+  }
   ~SimGridNetwork() override {
     current_network = nullptr;
     if (armed_ != nullptr) armed_->remove();
@@ -59,8 +63,8 @@ class SimGridNetwork final : public Network {
   struct Flow {
     std::vector<LinkId> route;
     double bytes = 0;
-    double queued = 0;   // bytes that are not in the payload under way
-    s4u::CommPtr comm;   // null while a link of the route is dead
+    double queued = 0;  // bytes that are not in the payload under way
+    s4u::CommPtr comm;  // null while a link of the route is dead
     Callback done;
   };
   static void connect_once();
@@ -88,14 +92,16 @@ class SimGridNetwork final : public Network {
   simgrid::kernel::timer::Timer* armed_ = nullptr;
 };
 
-// Signals outlive networks and engines, so their slots are connected once and find the network of the day.
+// Signals outlive networks and engines, so their slots are connected once and find the network of
+// the day.
 void SimGridNetwork::connect_once() {
   static bool is_connected = false;
   if (is_connected) return;
   is_connected = true;
   s4u::Comm::on_completion_cb([](s4u::Activity const& activity) {
     const auto key = reinterpret_cast<std::uintptr_t>(activity.get_data<void>());
-    if (current_network != nullptr && key != 0) current_network->complete(static_cast<std::uint32_t>(key - 1));
+    if (current_network != nullptr && key != 0)
+      current_network->complete(static_cast<std::uint32_t>(key - 1));
   });
   s4u::Engine::on_time_advance_cb([](double) {
     if (current_network != nullptr) current_network->parked_.clear();
@@ -104,12 +110,15 @@ void SimGridNetwork::connect_once() {
 
 void SimGridNetwork::begin(std::uint32_t slot) {
   Flow& flow = flows_[slot];
-  if (std::any_of(flow.route.begin(), flow.route.end(), [this](LinkId link) { return is_dead(link); })) return;
+  if (std::any_of(flow.route.begin(), flow.route.end(),
+                  [this](LinkId link) { return is_dead(link); }))
+    return;
   const double units = std::min(flow.queued * kUnitsPerByte, kLargestPayload);
   flow.queued = std::max(0.0, flow.queued - units / kUnitsPerByte);
   // A payload of 0 would never start.
   const auto payload = static_cast<std::uint64_t>(std::max(1.0, std::round(units)));
-  flow.comm = platform_.start(flow.route, payload, reinterpret_cast<void*>(std::uintptr_t{slot} + 1));
+  flow.comm =
+      platform_.start(flow.route, payload, reinterpret_cast<void*>(std::uintptr_t{slot} + 1));
 }
 
 // Ends the payload under way without its completion being seen; what it had left counts as queued.
@@ -122,10 +131,12 @@ void SimGridNetwork::stop(Flow& flow) {
   flow.comm = nullptr;
 }
 
-Network::Handle SimGridNetwork::start_flow(std::span<const LinkId> links, double bytes, Callback done) {
+Network::Handle SimGridNetwork::start_flow(std::span<const LinkId> links, double bytes,
+                                           Callback done) {
   STEPCAST_ASSERT(bytes > 0, "a flow has something to carry");
   if (links.empty()) return after(0, std::move(done)) | kTimerBit;
-  const std::uint32_t slot = flows_.insert({{links.begin(), links.end()}, bytes, bytes, nullptr, std::move(done)});
+  const std::uint32_t slot =
+      flows_.insert({{links.begin(), links.end()}, bytes, bytes, nullptr, std::move(done)});
   begin(slot);
   return flows_.handle_of(slot) & ~kTimerBit;
 }
@@ -154,20 +165,24 @@ void SimGridNetwork::complete(std::uint32_t slot) {
 void SimGridNetwork::set_capacity(LinkId link, double bytes_per_second) {
   const bool was_dead = is_dead(link);
   capacity_[link] = bytes_per_second * kUnitsPerByte;
-  // SimGrid ignores links without capacity instead of blocking them: flows over them are taken out until they are back.
+  // SimGrid ignores links without capacity instead of blocking them: flows over them are taken out
+  // until they are back.
   if (was_dead || is_dead(link)) {
     for (std::uint32_t slot = 0; slot < flows_.size(); ++slot) {
       if (!flows_.is_live(slot)) continue;
       Flow& flow = flows_[slot];
       if (std::find(flow.route.begin(), flow.route.end(), link) == flow.route.end()) continue;
-      if (is_dead(link)) stop(flow);
-      else if (!flow.comm) begin(slot);
+      if (is_dead(link))
+        stop(flow);
+      else if (!flow.comm)
+        begin(slot);
     }
   }
   platform_.touch(link);
 }
 
-// One kernel timer stands for the earliest of ours: SimGrid's own heap does not keep the order of equal dates.
+// One kernel timer stands for the earliest of ours: SimGrid's own heap does not keep the order of
+// equal dates.
 void SimGridNetwork::arm() {
   const double date = timers_.next_date();
   if (armed_ != nullptr) {
@@ -175,7 +190,8 @@ void SimGridNetwork::arm() {
     armed_->remove();
     armed_ = nullptr;
   }
-  if (date != Timers::kNever) armed_ = simgrid::kernel::timer::Timer::set(date + offset_, [this] { fire(); });
+  if (date != Timers::kNever)
+    armed_ = simgrid::kernel::timer::Timer::set(date + offset_, [this] { fire(); });
 }
 
 void SimGridNetwork::fire() {

@@ -46,25 +46,28 @@ sg::s4u::Link* new_link(sg::s4u::NetZone& zone, const std::string& name, double 
 #endif
 }
 
-// A flow's own bound is the smallest nominal bandwidth of its route, frozen when it starts. Far above any capacity (1e12 B/s
-// in payload units of 2^-20 B is 1e18), it never binds and the capacity callback alone decides, up and down.
+// A flow's own bound is the smallest nominal bandwidth of its route, frozen when it starts. Far
+// above any capacity (1e12 B/s in payload units of 2^-20 B is 1e18), it never binds and the
+// capacity callback alone decides, up and down.
 constexpr double kNominalBandwidth = 1e24;
 
-// SimGrid marks changed links recursively, about 100 B of stack per link in a chain: 8 MiB end near 80 thousand. The main
-// thread's stack grows on demand up to the soft limit of that moment.
+// SimGrid marks changed links recursively, about 100 B of stack per link in a chain: 8 MiB end near
+// 80 thousand. The main thread's stack grows on demand up to the soft limit of that moment.
 void raise_stack_limit() {
   constexpr rlim_t kWanted = rlim_t{256} << 20;
   rlimit limit{};
-  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= kWanted) return;
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+      limit.rlim_cur >= kWanted)
+    return;
   limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? kWanted : std::min(kWanted, limit.rlim_max);
   setrlimit(RLIMIT_STACK, &limit);
 }
 
 // Options can be set before the first platform of a process only; they stay for the later ones.
 //   CM02                 plain max-min sharing, no correction factors
-//   crosstraffic 0       a flow does not load the way back (no acknowledgements in RoCE and InfiniBand worth counting)
-//   TCP-gamma 1e30       no TCP window
-//   precision            1 ns by default: too coarse to compare microsecond events to 1e-9
+//   crosstraffic 0       a flow does not load the way back (no acknowledgements in RoCE and
+//   InfiniBand worth counting) TCP-gamma 1e30       no TCP window precision            1 ns by
+//   default: too coarse to compare microsecond events to 1e-9
 void configure() {
   const auto set_either = [](const char* old_name, const char* new_name, double value) {
     try {
@@ -114,7 +117,8 @@ SimGridPlatform::SimGridPlatform() {
   platform_exists = platform_was_used = true;
   zone_ = new VirtualRouteZone("stepcast");
   // SimGrid 4 makes a root zone by itself; before, the first zone is the root.
-  if (sg::s4u::NetZone* root = engine_->get_netzone_root(); root != nullptr && root != zone_->get_iface())
+  if (sg::s4u::NetZone* root = engine_->get_netzone_root();
+      root != nullptr && root != zone_->get_iface())
     zone_->get_iface()->set_parent(root);
   source_ = new_host(*zone_->get_iface(), "source");
   sink_ = new_host(*zone_->get_iface(), "sink");
@@ -124,15 +128,19 @@ SimGridPlatform::~SimGridPlatform() { platform_exists = false; }
 
 void SimGridPlatform::add_link(const double* capacity) {
   STEPCAST_ASSERT(!is_sealed_, "links are made before the simulation runs");
-  sg::s4u::Link* link = new_link(*zone_->get_iface(), std::to_string(links_.size()), kNominalBandwidth);
-  link->set_latency(0.0);  // SimGrid shares in inverse proportion to latency; the executor pays latency by timers
-  link->set_sharing_policy(sg::s4u::Link::SharingPolicy::NONLINEAR, [capacity](double, int) { return *capacity; });
+  sg::s4u::Link* link =
+      new_link(*zone_->get_iface(), std::to_string(links_.size()), kNominalBandwidth);
+  link->set_latency(
+      0.0);  // SimGrid shares in inverse proportion to latency; the executor pays latency by timers
+  link->set_sharing_policy(sg::s4u::Link::SharingPolicy::NONLINEAR,
+                           [capacity](double, int) { return *capacity; });
   links_.push_back(link);
 }
 
 void SimGridPlatform::touch(LinkId link) { links_[link]->set_bandwidth(kNominalBandwidth); }
 
-sg::s4u::CommPtr SimGridPlatform::start(std::span<const LinkId> route, std::uint64_t payload, void* data) {
+sg::s4u::CommPtr SimGridPlatform::start(std::span<const LinkId> route, std::uint64_t payload,
+                                        void* data) {
   zone_->route.clear();
   for (const LinkId link : route) zone_->route.push_back(links_[link]->get_impl());
   sg::s4u::CommPtr comm = sg::s4u::Comm::sendto_init();

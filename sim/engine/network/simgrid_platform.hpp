@@ -10,8 +10,9 @@
 namespace stepcast {
 class VirtualRouteZone;
 
-/// SimGrid's engine with a platform of bare links and two hosts between which every flow runs. Each flow brings its own
-/// route, so any topology needs no more than its links. What differs between SimGrid versions is in the .cpp.
+/// SimGrid's engine with a platform of bare links and two hosts between which every flow runs. Each
+/// flow brings its own route, so any topology needs no more than its links. What differs between
+/// SimGrid versions is in the .cpp.
 class SimGridPlatform {
  public:
   SimGridPlatform();

@@ -6,11 +6,16 @@
 #include "sim/engine/network.hpp"
 
 namespace stepcast {
-/// Values in reused slots behind handles that go stale when a slot is freed: slot + 1 in the low half, version above.
+/// Values in reused slots behind handles that go stale when a slot is freed: slot + 1 in the low
+/// half, version above.
 template <class T>
 class Slots {
  public:
-  struct Slot { T value{}; std::uint32_t version = 0; bool is_live = false; };
+  struct Slot {
+    T value{};
+    std::uint32_t version = 0;
+    bool is_live = false;
+  };
 
   std::uint32_t insert(T value) {
     std::uint32_t index;
@@ -45,7 +50,8 @@ class Slots {
   /// Slot of a handle that is still good, else -1.
   std::int64_t find(Network::Handle handle) const {
     const auto index = static_cast<std::uint32_t>(handle) - 1;
-    if (index >= slots_.size() || !slots_[index].is_live || slots_[index].version != handle >> 32) return -1;
+    if (index >= slots_.size() || !slots_[index].is_live || slots_[index].version != handle >> 32)
+      return -1;
     return index;
   }
 

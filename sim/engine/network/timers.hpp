@@ -18,7 +18,8 @@ class Timers {
   void cancel(Network::Handle handle) {
     if (const auto slot = slots_.find(handle); slot >= 0) {
       slots_.take(static_cast<std::uint32_t>(slot));
-      if (heap_.size() > 64 && heap_.size() > 4 * slots_.live()) heap_.purge([this](const auto& e) { return is_current(e); });
+      if (heap_.size() > 64 && heap_.size() > 4 * slots_.live())
+        heap_.purge([this](const auto& e) { return is_current(e); });
     }
   }
   double next_date() {
@@ -29,7 +30,9 @@ class Timers {
   Network::Callback pop() { return slots_.take(heap_.pop().owner); }
 
  private:
-  bool is_current(const EventHeap::Entry& e) const { return slots_.is_live(e.owner) && slots_.version(e.owner) == e.version; }
+  bool is_current(const EventHeap::Entry& e) const {
+    return slots_.is_live(e.owner) && slots_.version(e.owner) == e.version;
+  }
   Slots<Network::Callback> slots_;
   EventHeap heap_;
 };

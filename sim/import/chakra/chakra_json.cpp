@@ -17,7 +17,9 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 constexpr std::int64_t kLimit = std::int64_t{1} << 30;
 
-[[noreturn]] void fail(const std::string& path, const std::string& message) { throw InputError(Problem{path, "", message, "give a Chakra or PyTorch execution trace"}); }
+[[noreturn]] void fail(const std::string& path, const std::string& message) {
+  throw InputError(Problem{path, "", message, "give a Chakra or PyTorch execution trace"});
+}
 
 /// Numbers may be texts: protobuf's JSON writes 64-bit ones so.
 bool number_in(const element& e, std::int64_t& out) {
@@ -50,34 +52,51 @@ template <class... Names>
 std::optional<element> field(const object& o, Names... names) {
   element found;
   std::optional<element> result;
-  ((result.has_value() || o[names].get(found) != simdjson::SUCCESS ? void() : void(result = found)), ...);
+  ((result.has_value() || o[names].get(found) != simdjson::SUCCESS ? void() : void(result = found)),
+   ...);
   return result;
 }
 
 void set_attribute(Node& n, std::string_view name, const element& value) {
   std::int64_t number = 0;
   const bool has_number = number_in(value, number);
-  if (name == "pg_name" || name == "comm_group") n.group = has_number && text_in(value).empty() ? std::to_string(number) : text_in(value);
-  else if (!has_number) return;
-  else if (name == "comm_type") n.comm_type = number;
-  else if (name == "comm_size") n.comm_size = number;
-  else if (name == "comm_src") n.source = number;
-  else if (name == "comm_dst") n.destination = number;
-  else if (name == "comm_tag") n.tag = number;
-  else if (name == "pg_size" || name == "group_size") n.group_size = number;
-  else if (name == "num_ops") n.num_ops = number;
+  if (name == "pg_name" || name == "comm_group")
+    n.group = has_number && text_in(value).empty() ? std::to_string(number) : text_in(value);
+  else if (!has_number)
+    return;
+  else if (name == "comm_type")
+    n.comm_type = number;
+  else if (name == "comm_size")
+    n.comm_size = number;
+  else if (name == "comm_src")
+    n.source = number;
+  else if (name == "comm_dst")
+    n.destination = number;
+  else if (name == "comm_tag")
+    n.tag = number;
+  else if (name == "pg_size" || name == "group_size")
+    n.group_size = number;
+  else if (name == "num_ops")
+    n.num_ops = number;
 }
 std::int64_t comm_type_named(std::string_view text) {
   std::string lower;
-  for (const char c : text) lower += c == '_' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char c : text)
+    lower += c == '_' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (const auto c = collective_named_in(lower)) {
     switch (*c) {
-      case Collective::all_reduce: return 0;
-      case Collective::all_gather: return 2;
-      case Collective::broadcast: return 5;
-      case Collective::all_to_all: return 6;
-      case Collective::reduce_scatter: return 7;
-      default: break;
+      case Collective::all_reduce:
+        return 0;
+      case Collective::all_gather:
+        return 2;
+      case Collective::broadcast:
+        return 5;
+      case Collective::all_to_all:
+        return 6;
+      case Collective::reduce_scatter:
+        return 7;
+      default:
+        break;
     }
   }
   return -1;
@@ -90,45 +109,59 @@ bool node_in(const object& o, Node& n) {
   if (name) n.name = text_in(*name);
   if (const auto type = field(o, "type", "node_type", "nodeType")) {
     n.type = type_named(text_in(*type));
-    if (std::int64_t number = 0; n.type == 0 && number_in(*type, number)) n.type = static_cast<std::uint64_t>(std::clamp<std::int64_t>(number, 0, 100));
+    if (std::int64_t number = 0; n.type == 0 && number_in(*type, number))
+      n.type = static_cast<std::uint64_t>(std::clamp<std::int64_t>(number, 0, 100));
   }
   for (const char* key : {"ctrl_deps", "ctrlDeps", "data_deps", "dataDeps", "parent", "deps"}) {
     simdjson::dom::array list;
     element single;
     if (o[key].get(list) == simdjson::SUCCESS)
       for (const element& e : list) n.deps.push_back(id_in(e));
-    else if (o[key].get(single) == simdjson::SUCCESS && !single.is_null()) n.deps.push_back(id_in(single));
+    else if (o[key].get(single) == simdjson::SUCCESS && !single.is_null())
+      n.deps.push_back(id_in(single));
   }
   if (const auto duration = field(o, "duration_micros", "durationMicros", "duration"))
-    if (std::int64_t number = 0; number_in(*duration, number)) n.duration_us = std::clamp<std::int64_t>(number, 0, 1'000'000'000'000);
-  for (const char* key : {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "pg_name", "num_ops"}) {
+    if (std::int64_t number = 0; number_in(*duration, number))
+      n.duration_us = std::clamp<std::int64_t>(number, 0, 1'000'000'000'000);
+  for (const char* key :
+       {"comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "pg_name", "num_ops"}) {
     element value;
     if (o[key].get(value) == simdjson::SUCCESS) set_attribute(n, key, value);
   }
-  if (const auto kind = field(o, "comm_type"); kind && n.comm_type < 0) n.comm_type = comm_type_named(text_in(*kind));
+  if (const auto kind = field(o, "comm_type"); kind && n.comm_type < 0)
+    n.comm_type = comm_type_named(text_in(*kind));
   simdjson::dom::array attributes;
-  if (o["attr"].get(attributes) == simdjson::SUCCESS || o["attrs"].get(attributes) == simdjson::SUCCESS || o["attribute"].get(attributes) == simdjson::SUCCESS)
+  if (o["attr"].get(attributes) == simdjson::SUCCESS ||
+      o["attrs"].get(attributes) == simdjson::SUCCESS ||
+      o["attribute"].get(attributes) == simdjson::SUCCESS)
     for (const element& a : attributes) {
       object attribute;
       if (a.get(attribute) != simdjson::SUCCESS) continue;
       std::string name_of_it;
       std::optional<element> value;
       for (const auto& [key, member] : attribute) {
-        if (key == "name") name_of_it = text_in(member);
-        else if (key != "doc_string" && key != "docString" && key != "type") value = member;  // int64Val, stringVal, value ...
+        if (key == "name")
+          name_of_it = text_in(member);
+        else if (key != "doc_string" && key != "docString" && key != "type")
+          value = member;  // int64Val, stringVal, value ...
       }
       if (!value) continue;
       set_attribute(n, name_of_it, *value);
-      if (name_of_it == "comm_type" && n.comm_type < 0) n.comm_type = comm_type_named(text_in(*value));
+      if (name_of_it == "comm_type" && n.comm_type < 0)
+        n.comm_type = comm_type_named(text_in(*value));
     }
   return true;
 }
 
 /// Tensor(float) -> float, Tensor(c10::BFloat16) -> c10::BFloat16, others as they are.
 std::string kineto_type(const std::string& type) {
-  return type.starts_with("Tensor(") && type.ends_with(")") ? type.substr(7, type.size() - 8) : type;
+  return type.starts_with("Tensor(") && type.ends_with(")") ? type.substr(7, type.size() - 8)
+                                                            : type;
 }
-struct Lists { element values, shapes, types; bool has_values = false, has_shapes = false, has_types = false; };
+struct Lists {
+  element values, shapes, types;
+  bool has_values = false, has_shapes = false, has_types = false;
+};
 Lists lists_of(const object& o, bool is_input) {
   Lists l;
   object nested;
@@ -138,18 +171,21 @@ Lists lists_of(const object& o, bool is_input) {
     l.has_types = nested["types"].get(l.types) == simdjson::SUCCESS;
   } else {
     l.has_values = o[is_input ? "inputs" : "outputs"].get(l.values) == simdjson::SUCCESS;
-    l.has_shapes = o[is_input ? "input_shapes" : "output_shapes"].get(l.shapes) == simdjson::SUCCESS;
+    l.has_shapes =
+        o[is_input ? "input_shapes" : "output_shapes"].get(l.shapes) == simdjson::SUCCESS;
     l.has_types = o[is_input ? "input_types" : "output_types"].get(l.types) == simdjson::SUCCESS;
   }
   return l;
 }
-/// A tensor is [id, storage, offset, elements, bytes an element, device]; counts all that a value holds.
+/// A tensor is [id, storage, offset, elements, bytes an element, device]; counts all that a value
+/// holds.
 void count_tensors(const element& e, std::int64_t& elements, int& element_bytes, int depth = 0) {
   simdjson::dom::array list;
   if (depth > 6 || e.get(list) != simdjson::SUCCESS) return;
   if (list.size() == 6 && list.at(5).is_string()) {
     std::int64_t count = 0, bytes = 0;
-    if (number_in(list.at(3).value(), count) && number_in(list.at(4).value(), bytes) && count >= 0 && count < (std::int64_t{1} << 45) && bytes > 0 && bytes <= 16)
+    if (number_in(list.at(3).value(), count) && number_in(list.at(4).value(), bytes) &&
+        count >= 0 && count < (std::int64_t{1} << 45) && bytes > 0 && bytes <= 16)
       elements += count, element_bytes = static_cast<int>(bytes);
     return;
   }
@@ -174,7 +210,9 @@ void read_collective(const object& o, EtNode& n, int& rank) {
       before = last = number;
     } else {
       simdjson::dom::array list;  // newer: ["0", "default_pg"]
-      if (n.group.empty() && e.get(list) == simdjson::SUCCESS && list.size() == 2 && list.at(0).is_string()) n.group = text_in(list.at(0).value());
+      if (n.group.empty() && e.get(list) == simdjson::SUCCESS && list.size() == 2 &&
+          list.at(0).is_string())
+        n.group = text_in(list.at(0).value());
     }
   }
   if (n.collective.empty()) return;
@@ -197,20 +235,30 @@ EtNode et_node_of(const object& o, int& rank) {
     for (const element& a : attributes) {
       object attribute;
       element value;
-      if (a.get(attribute) != simdjson::SUCCESS || attribute["value"].get(value) != simdjson::SUCCESS) continue;
+      if (a.get(attribute) != simdjson::SUCCESS ||
+          attribute["value"].get(value) != simdjson::SUCCESS)
+        continue;
       element key;
       if (attribute["name"].get(key) != simdjson::SUCCESS) continue;
       const std::string name = text_in(key);
       std::int64_t number = 0;
       const bool has_number = number_in(value, number);
-      if (name == "rf_id") n.rf_id = id_in(value);
-      else if (name == "tid") n.tid = id_in(value);
-      else if (name == "collective_name") n.collective = text_in(value);
-      else if (name == "dtype") dtype = text_in(value);
-      else if (name == "pg_name") n.group = text_in(value);
-      else if (name == "pg_size" && has_number && number < 100'000'000) n.group_size = static_cast<int>(number);
-      else if (name == "in_msg_nelems" && has_number) in_elements = number;
-      else if (name == "out_msg_nelems" && has_number) out_elements = number;
+      if (name == "rf_id")
+        n.rf_id = id_in(value);
+      else if (name == "tid")
+        n.tid = id_in(value);
+      else if (name == "collective_name")
+        n.collective = text_in(value);
+      else if (name == "dtype")
+        dtype = text_in(value);
+      else if (name == "pg_name")
+        n.group = text_in(value);
+      else if (name == "pg_size" && has_number && number < 100'000'000)
+        n.group_size = static_cast<int>(number);
+      else if (name == "in_msg_nelems" && has_number)
+        in_elements = number;
+      else if (name == "out_msg_nelems" && has_number)
+        out_elements = number;
     }
   if (n.name == "record_param_comms") {
     const std::string stated = n.collective;
@@ -231,9 +279,12 @@ EtNode et_node_of(const object& o, int& rank) {
       for (const element& e : values) {
         std::string word;
         bool truth = false;
-        if (e.get(truth) == simdjson::SUCCESS) word = truth ? "True" : "False";
-        else if (simdjson::dom::array inner; e.get(inner) == simdjson::SUCCESS) word = inner.size() == 6 && inner.at(5).is_string() ? "" : simdjson::minify(e);
-        else if (!e.is_string()) word = simdjson::minify(e);
+        if (e.get(truth) == simdjson::SUCCESS)
+          word = truth ? "True" : "False";
+        else if (simdjson::dom::array inner; e.get(inner) == simdjson::SUCCESS)
+          word = inner.size() == 6 && inner.at(5).is_string() ? "" : simdjson::minify(e);
+        else if (!e.is_string())
+          word = simdjson::minify(e);
         std::replace(word.begin(), word.end(), '"', '\'');
         list += (list.empty() ? "\"" : ", \"") + word + "\"";
       }
@@ -242,7 +293,8 @@ EtNode et_node_of(const object& o, int& rank) {
   simdjson::dom::array types;
   std::string list;
   if (in.has_types && in.types.get(types) == simdjson::SUCCESS)
-    for (const element& e : types) list += (list.empty() ? "\"" : ", \"") + kineto_type(text_in(e)) + "\"";
+    for (const element& e : types)
+      list += (list.empty() ? "\"" : ", \"") + kineto_type(text_in(e)) + "\"";
   n.shape.types = "[" + list + "]";
   return n;
 }
@@ -254,7 +306,8 @@ std::optional<ExecutionTrace> read_execution_trace(const std::string& path, Anom
   if (head.find("\"schema\"") == std::string_view::npos) return std::nullopt;
   simdjson::dom::parser parser;
   object document;
-  if (const auto error = parser.parse(bytes.data(), bytes.size()).get(document)) fail(path, fmt::format("is no whole JSON document: {}", simdjson::error_message(error)));
+  if (const auto error = parser.parse(bytes.data(), bytes.size()).get(document))
+    fail(path, fmt::format("is no whole JSON document: {}", simdjson::error_message(error)));
   simdjson::dom::array nodes;
   if (document["nodes"].get(nodes) != simdjson::SUCCESS) return std::nullopt;
   ExecutionTrace trace;
@@ -263,10 +316,13 @@ std::optional<ExecutionTrace> read_execution_trace(const std::string& path, Anom
   std::int64_t odd = 0;
   for (const element& e : nodes) {
     object o;
-    if (e.get(o) == simdjson::SUCCESS) trace.nodes.push_back(et_node_of(o, trace.rank));
-    else ++odd;
+    if (e.get(o) == simdjson::SUCCESS)
+      trace.nodes.push_back(et_node_of(o, trace.rank));
+    else
+      ++odd;
   }
-  anomalies.add("node_unreadable", Severity::error, "entries of the node list that are no objects are lost", path, odd);
+  anomalies.add("node_unreadable", Severity::error,
+                "entries of the node list that are no objects are lost", path, odd);
   if (trace.nodes.empty()) fail(path, "holds no node");
   return trace;
 }
@@ -286,11 +342,15 @@ std::vector<Node> nodes_in_json(const std::string& path, Anomalies& anomalies) {
   simdjson::dom::document_stream documents;
   // The largest document may be the whole file: one object with all nodes.
   const simdjson::padded_string padded(bytes);
-  if (parser.parse_many(padded, std::max<std::size_t>(bytes.size(), 32) + 1).get(documents) != simdjson::SUCCESS) fail(path, "is no JSON");
+  if (parser.parse_many(padded, std::max<std::size_t>(bytes.size(), 32) + 1).get(documents) !=
+      simdjson::SUCCESS)
+    fail(path, "is no JSON");
   std::size_t count = 0;
   for (auto document : documents) {
     object o;
-    if (const auto error = document.get(o)) fail(path, fmt::format("breaks off or is damaged after {} objects: {}", count, simdjson::error_message(error)));
+    if (const auto error = document.get(o))
+      fail(path, fmt::format("breaks off or is damaged after {} objects: {}", count,
+                             simdjson::error_message(error)));
     ++count;
     simdjson::dom::array list;
     if (o["nodes"].get(list) == simdjson::SUCCESS) {
@@ -302,8 +362,10 @@ std::vector<Node> nodes_in_json(const std::string& path, Anomalies& anomalies) {
       ++odd;  // the first object may be the metadata
     }
   }
-  if (documents.truncated_bytes() > 0) fail(path, fmt::format("breaks off after {} objects", count));
-  anomalies.add("node_unreadable", Severity::error, "objects without id and name are lost", path, odd);
+  if (documents.truncated_bytes() > 0)
+    fail(path, fmt::format("breaks off after {} objects", count));
+  anomalies.add("node_unreadable", Severity::error, "objects without id and name are lost", path,
+                odd);
   if (nodes.empty()) fail(path, "holds no node");
   return nodes;
 }
@@ -313,7 +375,10 @@ bool sniff_json(std::string_view head) {
   if (at == std::string_view::npos || head[at] != '{') return false;
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
   if (has("\"traceEvents\"") || has("\"stepcast_workload\"")) return false;
-  return (has("\"nodes\"") && (has("\"schema\"") || has("ctrl_deps") || has("ctrlDeps") || has("data_deps") || has("\"comm_type\""))) || has("COMM_COLL_NODE") || has("COMP_NODE") || has("METADATA_NODE") ||
-         ((has("\"ctrlDeps\"") || has("\"dataDeps\"") || has("\"durationMicros\"")) && has("\"name\""));
+  return (has("\"nodes\"") && (has("\"schema\"") || has("ctrl_deps") || has("ctrlDeps") ||
+                               has("data_deps") || has("\"comm_type\""))) ||
+         has("COMM_COLL_NODE") || has("COMP_NODE") || has("METADATA_NODE") ||
+         ((has("\"ctrlDeps\"") || has("\"dataDeps\"") || has("\"durationMicros\"")) &&
+          has("\"name\""));
 }
 }  // namespace stepcast::chakra

@@ -14,7 +14,8 @@ std::string_view trimmed(std::string_view token) {
 /// Raw token without quotes.
 std::string_view text_in(std::string_view token) {
   token = trimmed(token);
-  if (token.size() >= 2 && token.front() == '"' && token.back() == '"') return token.substr(1, token.size() - 2);
+  if (token.size() >= 2 && token.front() == '"' && token.back() == '"')
+    return token.substr(1, token.size() - 2);
   return token;
 }
 /// The raw text of a value of any kind.
@@ -51,7 +52,9 @@ bool WindowParser::take(simdjson::ondemand::object object, std::uint64_t offset)
     if (std::move(field_or_error).get(field) != simdjson::SUCCESS) return false;
     const char* key = field.key().raw();
     simdjson::ondemand::value value = field.value();
-    const auto is = [&](std::string_view name) { return std::memcmp(key, name.data(), name.size()) == 0 && key[name.size()] == '"'; };
+    const auto is = [&](std::string_view name) {
+      return std::memcmp(key, name.data(), name.size()) == 0 && key[name.size()] == '"';
+    };
     // The first letter decides; keys are short and few.
     switch (key[0]) {
       case 'p':
@@ -69,11 +72,14 @@ bool WindowParser::take(simdjson::ondemand::object object, std::uint64_t offset)
         if (is("name")) event.name = text_in(value.raw_json_token());
         break;
       case 't':
-        if (is("tid")) event.tid = text_in(value.raw_json_token());
-        else if (is("ts")) event.has_start = nanoseconds_of(trimmed(value.raw_json_token()), event.start);
+        if (is("tid"))
+          event.tid = text_in(value.raw_json_token());
+        else if (is("ts"))
+          event.has_start = nanoseconds_of(trimmed(value.raw_json_token()), event.start);
         break;
       case 'd':
-        if (is("dur")) event.has_duration = nanoseconds_of(trimmed(value.raw_json_token()), event.duration);
+        if (is("dur"))
+          event.has_duration = nanoseconds_of(trimmed(value.raw_json_token()), event.duration);
         break;
       case 'i':
         if (is("id")) {
@@ -84,21 +90,28 @@ bool WindowParser::take(simdjson::ondemand::object object, std::uint64_t offset)
         }
         break;
       case 'b':
-        if (is("bp")) event.has_rare = true, event.binds_enclosing = text_in(value.raw_json_token()) == "e";
-        else if (is("bind_id")) event.has_rare = true, event.bind_id = text_in(value.raw_json_token());
+        if (is("bp"))
+          event.has_rare = true, event.binds_enclosing = text_in(value.raw_json_token()) == "e";
+        else if (is("bind_id"))
+          event.has_rare = true, event.bind_id = text_in(value.raw_json_token());
         break;
       case 'f':
-        if (is("flow_in")) event.has_rare = true, event.has_flow_in = trimmed(value.raw_json_token()) == "true";
-        else if (is("flow_out")) event.has_rare = true, event.has_flow_out = trimmed(value.raw_json_token()) == "true";
+        if (is("flow_in"))
+          event.has_rare = true, event.has_flow_in = trimmed(value.raw_json_token()) == "true";
+        else if (is("flow_out"))
+          event.has_rare = true, event.has_flow_out = trimmed(value.raw_json_token()) == "true";
         break;
       case 'a':
         if (is("args")) {
           simdjson::ondemand::json_type type;
           if (value.type().get(type) != simdjson::SUCCESS) return false;
-          if (type == simdjson::ondemand::json_type::object && raw_of(value, event.args) != simdjson::SUCCESS) return false;
+          if (type == simdjson::ondemand::json_type::object &&
+              raw_of(value, event.args) != simdjson::SUCCESS)
+            return false;
         }
         break;
-      default: break;
+      default:
+        break;
     }
   }
   sink_(event);
@@ -114,13 +127,15 @@ WindowResult WindowParser::parse(char* data, std::size_t size, bool is_last, std
   bool is_sound = false;
   simdjson::ondemand::document document;
   simdjson::ondemand::array array;
-  if (parser_.iterate(begin, size + 2, size + 2 + simdjson::SIMDJSON_PADDING).get(document) == simdjson::SUCCESS &&
+  if (parser_.iterate(begin, size + 2, size + 2 + simdjson::SIMDJSON_PADDING).get(document) ==
+          simdjson::SUCCESS &&
       document.get_array().get(array) == simdjson::SUCCESS) {
     is_sound = true;
     for (auto element : array) {
       simdjson::ondemand::object object;
       std::string_view brace;
-      if (element.raw_json_token().get(brace) != simdjson::SUCCESS || element.get_object().get(object) != simdjson::SUCCESS ||
+      if (element.raw_json_token().get(brace) != simdjson::SUCCESS ||
+          element.get_object().get(object) != simdjson::SUCCESS ||
           !take(object, offset + static_cast<std::uint64_t>(brace.data() - data))) {
         is_sound = false;
         break;
@@ -129,7 +144,8 @@ WindowResult WindowParser::parse(char* data, std::size_t size, bool is_last, std
     }
     if (is_sound) {
       const char* location = nullptr;
-      result.is_array_closed = document.current_location().get(location) == simdjson::SUCCESS && location <= data + size;
+      result.is_array_closed =
+          document.current_location().get(location) == simdjson::SUCCESS && location <= data + size;
       result.consumed = result.is_array_closed ? static_cast<std::size_t>(location - data) : size;
     }
   }
@@ -137,7 +153,8 @@ WindowResult WindowParser::parse(char* data, std::size_t size, bool is_last, std
   return is_sound ? result : parse_carefully(data, size, is_last, result.events);
 }
 
-WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is_last, std::int64_t skip) {
+WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is_last,
+                                           std::int64_t skip) {
   WindowResult result;
   result.events = skip;
   std::int64_t seen = 0;
@@ -156,7 +173,8 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
     if (c != '{') {  // a separator, or damage between events
       if (!is_space(c) && c != ',') lose(at);
       do ++at;
-      while (!is_space(c) && c != ',' && at < size && data[at] != '{' && data[at] != ']' && data[at] != ',');
+      while (!is_space(c) && c != ',' && at < size && data[at] != '{' && data[at] != ']' &&
+             data[at] != ',');
       result.consumed = at;
       continue;
     }
@@ -180,8 +198,10 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
       // A lost quote swallows the rest: start again at the next event-like place, if there is one.
       const char* again = nullptr;
       for (std::size_t next = start + 1; next + 6 < size && again == nullptr; ++next)
-        if (data[next] == '{' && (std::memcmp(data + next, "{\"ph\":", 6) == 0 || std::memcmp(data + next, "{\"name", 6) == 0) && next > 0 &&
-            (data[next - 1] == ',' || is_space(data[next - 1])))
+        if (data[next] == '{' &&
+            (std::memcmp(data + next, "{\"ph\":", 6) == 0 ||
+             std::memcmp(data + next, "{\"name", 6) == 0) &&
+            next > 0 && (data[next - 1] == ',' || is_space(data[next - 1])))
           again = data + next;
       if (again == nullptr) {
         result.consumed = start;
@@ -211,15 +231,19 @@ bool WindowParser::take_alone(std::string_view event, std::uint64_t offset, bool
   for (is_repaired = false;; is_repaired = true) {
     simdjson::ondemand::document document;
     simdjson::ondemand::object object;
-    if (single_parser_.iterate(single_.data(), event.size(), single_.size()).get(document) == simdjson::SUCCESS &&
+    if (single_parser_.iterate(single_.data(), event.size(), single_.size()).get(document) ==
+            simdjson::SUCCESS &&
         document.get_object().get(object) == simdjson::SUCCESS && take(object, offset))
       return true;
     if (is_repaired) return false;
-    // Control characters and broken UTF-8 in names are common; the event is worth more than the letter.
-    std::replace_if(single_.begin(), single_.begin() + static_cast<std::ptrdiff_t>(event.size()),
-                    [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-    std::replace_if(single_.begin(), single_.begin() + static_cast<std::ptrdiff_t>(event.size()),
-                    [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+    // Control characters and broken UTF-8 in names are common; the event is worth more than the
+    // letter.
+    std::replace_if(
+        single_.begin(), single_.begin() + static_cast<std::ptrdiff_t>(event.size()),
+        [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+    std::replace_if(
+        single_.begin(), single_.begin() + static_cast<std::ptrdiff_t>(event.size()),
+        [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
   }
 }
 }  // namespace stepcast::chrome_json

@@ -13,7 +13,7 @@ namespace stepcast::chrome_json {
 /// Where a parse of `[ event, event ...` stopped.
 struct WindowResult {
   std::int64_t events = 0, damaged = 0, repaired = 0;
-  std::size_t consumed = 0;   // bytes of the window that are done with, separators included
+  std::size_t consumed = 0;      // bytes of the window that are done with, separators included
   bool is_array_closed = false;  // the closing ] was met; `consumed` points behind it
   std::vector<std::size_t> damaged_at;  // the first few, in the window
 };
@@ -21,15 +21,16 @@ struct WindowResult {
 class WindowParser {
  public:
   explicit WindowParser(const Sink& sink) : sink_(sink) {}
-  /// `data[0, size)` holds whole events separated by commas, then possibly the end of the array and what follows it.
-  /// data[-1] and data[size] are free to be written, and SIMDJSON_PADDING bytes behind are readable.
-  /// is_last: nothing follows, so an event without its end is damage; otherwise it is left unconsumed.
-  /// `offset`: of data[0] in the file, for the events' own.
+  /// `data[0, size)` holds whole events separated by commas, then possibly the end of the array and
+  /// what follows it. data[-1] and data[size] are free to be written, and SIMDJSON_PADDING bytes
+  /// behind are readable. is_last: nothing follows, so an event without its end is damage;
+  /// otherwise it is left unconsumed. `offset`: of data[0] in the file, for the events' own.
   WindowResult parse(char* data, std::size_t size, bool is_last, std::uint64_t offset = 0);
 
  private:
   bool take(simdjson::ondemand::object object, std::uint64_t offset);
-  /// Byte by byte, string-aware; each event parsed alone. `skip` events at the front were delivered already.
+  /// Byte by byte, string-aware; each event parsed alone. `skip` events at the front were delivered
+  /// already.
   WindowResult parse_carefully(char* data, std::size_t size, bool is_last, std::int64_t skip);
   bool take_alone(std::string_view event, std::uint64_t offset, bool& is_repaired);
   const Sink& sink_;
@@ -38,7 +39,8 @@ class WindowParser {
   std::vector<char> single_;
 };
 
-/// Last place behind an event where another one starts: `}` here, then `,` `{` `"`. npos when there is none.
-/// In a JSON string the quote would end the string, in a nested list the cut leaves brackets open: the parse tells.
+/// Last place behind an event where another one starts: `}` here, then `,` `{` `"`. npos when there
+/// is none. In a JSON string the quote would end the string, in a nested list the cut leaves
+/// brackets open: the parse tells.
 std::size_t last_cut(const char* data, std::size_t size);
 }  // namespace stepcast::chrome_json

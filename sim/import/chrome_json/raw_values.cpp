@@ -39,8 +39,10 @@ bool nanoseconds_of(std::string_view text, Nanoseconds& out) {
 
 std::size_t behind_string(std::string_view s, std::size_t at) {
   for (++at; at < s.size(); ++at) {
-    if (s[at] == '\\') ++at;
-    else if (s[at] == '"') return at + 1;
+    if (s[at] == '\\')
+      ++at;
+    else if (s[at] == '"')
+      return at + 1;
   }
   return s.size();
 }
@@ -50,12 +52,17 @@ std::string_view token_at(std::string_view s, std::size_t at) {
   std::size_t end = at, level = 0;
   while (end < s.size()) {
     const char c = s[end];
-    if (c == '"') { end = behind_string(s, end); continue; }
-    if (c == '{' || c == '[') ++level;
+    if (c == '"') {
+      end = behind_string(s, end);
+      continue;
+    }
+    if (c == '{' || c == '[')
+      ++level;
     else if (c == '}' || c == ']') {
       if (level == 0) break;
       --level;
-    } else if (c == ',' && level == 0) break;
+    } else if (c == ',' && level == 0)
+      break;
     ++end;
   }
   while (end > at && is_space(s[end - 1])) --end;
@@ -63,20 +70,29 @@ std::string_view token_at(std::string_view s, std::size_t at) {
 }
 
 std::string_view value_of(std::string_view object, std::string_view key) {
-  // Most keys are absent from most objects: look for the bytes first, walk the levels only on a hit.
-  for (std::size_t hit = object.find(key); hit != std::string_view::npos; hit = object.find(key, hit + 1)) {
-    if (hit == 0 || object[hit - 1] != '"' || hit + key.size() >= object.size() || object[hit + key.size()] != '"') continue;
+  // Most keys are absent from most objects: look for the bytes first, walk the levels only on a
+  // hit.
+  for (std::size_t hit = object.find(key); hit != std::string_view::npos;
+       hit = object.find(key, hit + 1)) {
+    if (hit == 0 || object[hit - 1] != '"' || hit + key.size() >= object.size() ||
+        object[hit + key.size()] != '"')
+      continue;
     std::size_t depth = 0, at = 0;
     bool is_key = false;
     while (at < hit) {
       const char c = object[at];
       if (c == '"') {
-        if (at == hit - 1) { is_key = depth == 1; break; }
+        if (at == hit - 1) {
+          is_key = depth == 1;
+          break;
+        }
         at = behind_string(object, at);
         continue;
       }
-      if (c == '{' || c == '[') ++depth;
-      else if ((c == '}' || c == ']') && depth > 0) --depth;
+      if (c == '{' || c == '[')
+        ++depth;
+      else if ((c == '}' || c == ']') && depth > 0)
+        --depth;
       ++at;
     }
     if (!is_key) continue;
@@ -99,25 +115,44 @@ std::string unescaped(std::string_view raw) {
   if (raw.find('\\') == std::string_view::npos) return std::string(raw);
   std::string out;
   for (std::size_t i = 0; i < raw.size(); ++i) {
-    if (raw[i] != '\\' || i + 1 >= raw.size()) { out += raw[i]; continue; }
+    if (raw[i] != '\\' || i + 1 >= raw.size()) {
+      out += raw[i];
+      continue;
+    }
     const char c = raw[++i];
     switch (c) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
       case 'u': {
         if (i + 4 >= raw.size()) break;
         const std::string digits(raw.substr(i + 1, 4));
         const auto code = static_cast<unsigned>(std::strtoul(digits.c_str(), nullptr, 16));
         i += 4;
-        if (code < 0x80) out += static_cast<char>(code);
-        else if (code < 0x800) out += {static_cast<char>(0xC0 | (code >> 6)), static_cast<char>(0x80 | (code & 0x3F))};
-        else out += {static_cast<char>(0xE0 | (code >> 12)), static_cast<char>(0x80 | ((code >> 6) & 0x3F)), static_cast<char>(0x80 | (code & 0x3F))};
+        if (code < 0x80)
+          out += static_cast<char>(code);
+        else if (code < 0x800)
+          out += {static_cast<char>(0xC0 | (code >> 6)), static_cast<char>(0x80 | (code & 0x3F))};
+        else
+          out += {static_cast<char>(0xE0 | (code >> 12)),
+                  static_cast<char>(0x80 | ((code >> 6) & 0x3F)),
+                  static_cast<char>(0x80 | (code & 0x3F))};
         break;
       }
-      default: out += c;
+      default:
+        out += c;
     }
   }
   return out;

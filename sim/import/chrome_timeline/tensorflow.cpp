@@ -15,10 +15,13 @@ std::string lower(std::string_view text) {
   return out;
 }
 enum class Line { stream, derived, steps, host, other };
-/// What a line holds. `has_streams`: the device has lines of single streams, so summaries of it repeat them.
+/// What a line holds. `has_streams`: the device has lines of single streams, so summaries of it
+/// repeat them.
 Line line_of(const std::string& process, const std::string& thread, bool has_streams) {
   const std::string p = lower(process), t = lower(thread);
-  const auto in = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
+  const auto in = [](const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
   if (in(p, "tensors")) return Line::derived;
   const bool is_device = in(p, "gpu") || in(p, "tpu") || in(p, "stream:");
   if (!is_device) return in(p, "cpu") || in(p, "host") ? Line::host : Line::other;
@@ -28,19 +31,23 @@ Line line_of(const std::string& process, const std::string& thread, bool has_str
   if (in(p, "memcpy")) return has_streams ? Line::derived : Line::stream;
   if (has_streams) return Line::derived;
   // A device without streams: TPUs list XLA Ops, old TensorFlow the ops of the device.
-  if (in(t, "module") || in(t, "scope") || in(t, "source") || in(t, "launch") || in(t, "framework") || in(t, "async")) return Line::derived;
+  if (in(t, "module") || in(t, "scope") || in(t, "source") || in(t, "launch") ||
+      in(t, "framework") || in(t, "async"))
+    return Line::derived;
   return Line::stream;
 }
 bool is_communication(const std::string& name) {
   if (is_communication_kernel(name)) return true;
   const std::string n = lower(name);
-  for (std::string_view word : {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute", "allreduce", "ncclall"})
+  for (std::string_view word : {"all-reduce", "all-gather", "reduce-scatter", "all-to-all",
+                                "collective-permute", "allreduce", "ncclall"})
     if (n.starts_with(word)) return true;
   return false;
 }
 EventKind kind_of(const std::string& name, const std::string& process) {
   const std::string n = lower(name);
-  if (n.find("memcpy") != std::string::npos || lower(process).find("memcpy") != std::string::npos) return EventKind::copy;
+  if (n.find("memcpy") != std::string::npos || lower(process).find("memcpy") != std::string::npos)
+    return EventKind::copy;
   if (n.find("memset") != std::string::npos) return EventKind::memset;
   return is_communication(name) ? EventKind::collective : EventKind::kernel;
 }
@@ -50,7 +57,9 @@ std::string device_of(const std::string& process) {
   for (std::string_view word : {"device:", "gpu:", "tpu:"})
     if (const auto at = p.find(word); at != std::string::npos) {
       std::size_t end = at + word.size();
-      while (end < p.size() && (std::isalnum(static_cast<unsigned char>(p[end])) || p[end] == ':' || p[end] == '_')) ++end;
+      while (end < p.size() &&
+             (std::isalnum(static_cast<unsigned char>(p[end])) || p[end] == ':' || p[end] == '_'))
+        ++end;
       return p.substr(at, end - at);
     }
   return p;
@@ -61,12 +70,17 @@ void take_tensorflow(RawTimeline& raw, RankTrace& trace) {
   std::set<std::string> with_streams;
   for (const auto& [key, line] : raw.lines) {
     const std::string p = lower(line.process_name), t = lower(line.thread_name);
-    if ((p.find("stream:") != std::string::npos && p.find("stream:all") == std::string::npos) || t.find("stream") != std::string::npos) with_streams.insert(device_of(line.process_name));
+    if ((p.find("stream:") != std::string::npos && p.find("stream:all") == std::string::npos) ||
+        t.find("stream") != std::string::npos)
+      with_streams.insert(device_of(line.process_name));
   }
   std::int64_t derived = 0;
   for (const auto& [key, line] : raw.lines) {
-    switch (line_of(line.process_name, line.thread_name, with_streams.contains(device_of(line.process_name)))) {
-      case Line::derived: derived += static_cast<std::int64_t>(line.spans.size()); break;
+    switch (line_of(line.process_name, line.thread_name,
+                    with_streams.contains(device_of(line.process_name)))) {
+      case Line::derived:
+        derived += static_cast<std::int64_t>(line.spans.size());
+        break;
       case Line::steps:
         if (!trace.steps.empty()) break;  // of the first device
         for (const RawSpan& span : line.spans) {
@@ -77,7 +91,8 @@ void take_tensorflow(RawTimeline& raw, RankTrace& trace) {
         }
         break;
       case Line::stream: {
-        const std::uint32_t track = add_track(trace, true, line.process_name + " " + line.thread_name);
+        const std::uint32_t track =
+            add_track(trace, true, line.process_name + " " + line.thread_name);
         for (const RawSpan& span : line.spans) {
           const std::string& name = raw.names.text_of(span.name);
           add_event(trace, raw, track, span, kind_of(name, line.process_name));
@@ -92,15 +107,21 @@ void take_tensorflow(RawTimeline& raw, RankTrace& trace) {
         break;
       }
       default: {
-        const std::uint32_t track = add_track(trace, false, line.process_name + " " + line.thread_name);
+        const std::uint32_t track =
+            add_track(trace, false, line.process_name + " " + line.thread_name);
         for (const RawSpan& span : line.spans) {
           const std::string n = lower(raw.names.text_of(span.name));
-          const bool marks_step = n.starts_with("train") || n.starts_with("step") || n.starts_with("iter");
-          add_event(trace, raw, track, span, marks_step ? EventKind::annotation : EventKind::host_op);
+          const bool marks_step =
+              n.starts_with("train") || n.starts_with("step") || n.starts_with("iter");
+          add_event(trace, raw, track, span,
+                    marks_step ? EventKind::annotation : EventKind::host_op);
         }
       }
     }
   }
-  trace.anomalies.add("entries_not_kept", Severity::info, "entries that repeat or decorate others (name scopes, modules, summaries of streams) are read and not kept", trace.file, derived);
+  trace.anomalies.add("entries_not_kept", Severity::info,
+                      "entries that repeat or decorate others (name scopes, modules, summaries of "
+                      "streams) are read and not kept",
+                      trace.file, derived);
 }
 }  // namespace stepcast::chrome_timeline

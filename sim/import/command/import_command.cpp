@@ -29,41 +29,81 @@ struct ImportArguments {
 };
 
 Json json_of(const StepAccount& a) {
-  return {{"step", a.number}, {"period_s", a.period.value}, {"kernel_span_s", a.kernel_span.value}, {"compute_s", a.compute.value}, {"communication_s", a.communication.value},
-          {"exposed_communication_s", a.exposed_communication.value}, {"copies_s", a.copies.value}, {"gpu_idle_s", a.device_idle.value}, {"kernels", a.kernels}, {"collectives", a.collectives}};
+  return {{"step", a.number},
+          {"period_s", a.period.value},
+          {"kernel_span_s", a.kernel_span.value},
+          {"compute_s", a.compute.value},
+          {"communication_s", a.communication.value},
+          {"exposed_communication_s", a.exposed_communication.value},
+          {"copies_s", a.copies.value},
+          {"gpu_idle_s", a.device_idle.value},
+          {"kernels", a.kernels},
+          {"collectives", a.collectives}};
 }
 Json json_of(const Loaded& loaded) {
-  Json out{{"traces", Json::array()}, {"workloads", Json::array()}, {"curves", Json::array()}, {"findings", Json::array()}, {"diagnosis", Json::array()}, {"anomalies", loaded.anomalies.json()}};
+  Json out{{"traces", Json::array()},    {"workloads", Json::array()},
+           {"curves", Json::array()},    {"findings", Json::array()},
+           {"diagnosis", Json::array()}, {"anomalies", loaded.anomalies.json()}};
   for (const RankTrace& t : loaded.traces) {
     Json steps = Json::array();
     for (const StepAccount& a : accounts_of(t)) steps.push_back(json_of(a));
-    out["traces"].push_back({{"file", t.file}, {"format", t.format}, {"rank", t.rank}, {"world", t.world}, {"entries_read", t.entries_read}, {"entries_lost", t.entries_lost},
-                             {"step_source", t.step_source}, {"steps", steps}, {"anomalies", t.anomalies.json()}});
+    out["traces"].push_back({{"file", t.file},
+                             {"format", t.format},
+                             {"rank", t.rank},
+                             {"world", t.world},
+                             {"entries_read", t.entries_read},
+                             {"entries_lost", t.entries_lost},
+                             {"step_source", t.step_source},
+                             {"steps", steps},
+                             {"anomalies", t.anomalies.json()}});
   }
-  for (const Workload& w : loaded.workloads) out["workloads"].push_back({{"origin", w.origin}, {"ranks", w.ranks.size()}, {"ops", w.op_count()}, {"steps", w.steps.size()}, {"notes", w.notes}});
+  for (const Workload& w : loaded.workloads)
+    out["workloads"].push_back({{"origin", w.origin},
+                                {"ranks", w.ranks.size()},
+                                {"ops", w.op_count()},
+                                {"steps", w.steps.size()},
+                                {"notes", w.notes}});
   if (loaded.collectives) {
     for (const auto& c : loaded.collectives->curves) {
       Json points = Json::array();
       for (const auto& [size, time] : c.points) points.push_back({size.value, time.value});
-      out["curves"].push_back({{"system", c.system}, {"collective", text_of(c.collective)}, {"nodes", c.nodes}, {"ranks", c.ranks}, {"is_suspect", c.is_suspect}, {"points_bytes_seconds", points}});
+      out["curves"].push_back({{"system", c.system},
+                               {"collective", text_of(c.collective)},
+                               {"nodes", c.nodes},
+                               {"ranks", c.ranks},
+                               {"is_suspect", c.is_suspect},
+                               {"points_bytes_seconds", points}});
     }
-    for (const auto& f : loaded.collectives->findings) out["findings"].push_back({{"name", f.name}, {"severity", text_of(f.severity)}, {"text", f.text}, {"file", f.file}});
+    for (const auto& f : loaded.collectives->findings)
+      out["findings"].push_back({{"name", f.name},
+                                 {"severity", text_of(f.severity)},
+                                 {"text", f.text},
+                                 {"file", f.file}});
     for (const auto& a : loaded.collectives->anomalies.json()) out["anomalies"].push_back(a);
   }
-  for (const DiagnosisLine& l : diagnosis_of(loaded.traces)) out["diagnosis"].push_back({{"topic", l.topic}, {"severity", text_of(l.severity)}, {"text", l.text}, {"where", l.where}});
+  for (const DiagnosisLine& l : diagnosis_of(loaded.traces))
+    out["diagnosis"].push_back({{"topic", l.topic},
+                                {"severity", text_of(l.severity)},
+                                {"text", l.text},
+                                {"where", l.where}});
   return out;
 }
 std::string report_of(const Loaded& loaded, const std::string& base) {
   std::string out;
   Anomalies all = loaded.anomalies;
   for (const RankTrace& t : loaded.traces) {
-    out += fmt::format("{}: {}, {}{}{}, {} entries read, {} lost, {} steps ({})\n", t.file, t.format, t.rank < 0 ? "rank not stated" : fmt::format("rank {}", t.rank), t.world > 0 ? fmt::format(" of {}", t.world) : "",
-                       t.devices.empty() || t.devices.front().empty() ? "" : ", " + t.devices.front(), t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
+    out +=
+        fmt::format("{}: {}, {}{}{}, {} entries read, {} lost, {} steps ({})\n", t.file, t.format,
+                    t.rank < 0 ? "rank not stated" : fmt::format("rank {}", t.rank),
+                    t.world > 0 ? fmt::format(" of {}", t.world) : "",
+                    t.devices.empty() || t.devices.front().empty() ? "" : ", " + t.devices.front(),
+                    t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
     if (loaded.traces.size() <= 16) out += text_of(accounts_of(t));
     all.add(t.anomalies);
   }
   for (const Workload& w : loaded.workloads) {
-    out += fmt::format("workload from {}: {} ranks, {} ops, {} steps\n", w.origin, w.ranks.size(), w.op_count(), w.steps.size());
+    out += fmt::format("workload from {}: {} ranks, {} ops, {} steps\n", w.origin, w.ranks.size(),
+                       w.op_count(), w.steps.size());
     for (const auto& note : w.notes) out += "  " + note + "\n";
   }
   if (loaded.collectives) out += nccl_tests::report_text(*loaded.collectives);
@@ -76,10 +116,14 @@ std::string report_of(const Loaded& loaded, const std::string& base) {
       if (!t.devices.empty() && device.empty()) device = t.devices.front();
     const std::string named = base.empty() ? bundled_profile_of(device) : base;
     if (!named.empty()) profile = base_profile(named).collectives;
-    if (!samples.empty() && !named.empty()) out += "\nKernels by shape, those with most time first:\n" + text_of(samples, base_profile(named), 8);
-    if (const double issue = host_seconds_per_launch(loaded.traces); issue > 0) out += fmt::format("the host issues a launch every {:.1f} us (median)\n", issue * 1e6);
+    if (!samples.empty() && !named.empty())
+      out += "\nKernels by shape, those with most time first:\n" +
+             text_of(samples, base_profile(named), 8);
+    if (const double issue = host_seconds_per_launch(loaded.traces); issue > 0)
+      out += fmt::format("the host issues a launch every {:.1f} us (median)\n", issue * 1e6);
   }
-  if (const auto lines = diagnosis_of(loaded.traces, profile ? &*profile : nullptr); !lines.empty()) out += "\nDiagnosis:\n" + text_of(lines);
+  if (const auto lines = diagnosis_of(loaded.traces, profile ? &*profile : nullptr); !lines.empty())
+    out += "\nDiagnosis:\n" + text_of(lines);
   if (!all.empty()) out += "\nOdd things met:\n" + all.text();
   return out;
 }
@@ -95,50 +139,79 @@ Profile base_of(const Loaded& loaded, const std::string& named) {
       if (device.empty()) device = curve.device;
   const std::string found = bundled_profile_of(device);
   if (found.empty())
-    throw InputError(Problem{"--base", "", device.empty() ? "the files do not name the GPU" : "\"" + device + "\" has no bundled profile", "name the profile that the measurements extend (stepcast list profiles, or a file)"});
+    throw InputError(Problem{
+        "--base", "",
+        device.empty() ? "the files do not name the GPU"
+                       : "\"" + device + "\" has no bundled profile",
+        "name the profile that the measurements extend (stepcast list profiles, or a file)"});
   return base_profile(found);
 }
 std::string name_of_profile(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   return name.substr(0, name.size() - std::string_view(".profile.json").size());
 }
-void write_profile(const std::string& path, const Loaded& loaded, const std::string& base, Anomalies& anomalies) {
-  if (loaded.traces.empty() && !loaded.collectives) throw InputError(Problem{path, "", "a profile comes from profiler traces or nccl-tests logs, and none was given", ""});
+void write_profile(const std::string& path, const Loaded& loaded, const std::string& base,
+                   Anomalies& anomalies) {
+  if (loaded.traces.empty() && !loaded.collectives)
+    throw InputError(
+        Problem{path, "",
+                "a profile comes from profiler traces or nccl-tests logs, and none was given", ""});
   const auto samples = kernel_samples(loaded.traces, anomalies);
   std::vector<CollectiveCurve> curves = collective_curves(loaded.traces);
   std::size_t multi_node = 0;
   if (loaded.collectives) {
-    for (const CollectiveCurve& curve : nccl_tests::profile_of(loaded.collectives->curves).curves) curves.push_back(curve);
+    for (const CollectiveCurve& curve : nccl_tests::profile_of(loaded.collectives->curves).curves)
+      curves.push_back(curve);
     for (const auto& curve : loaded.collectives->curves) multi_node += curve.nodes > 1;
   }
   if (samples.empty() && curves.empty())
-    throw InputError(Problem{path, "", "holds nothing that a profile keeps: no product, convolution or attention with recorded shapes, no collective inside one node", "record with record_shapes=True"});
-  anomalies.add("multi_node_curve_not_kept", Severity::info, "curves over several nodes depend on the cluster's network, which a GPU's profile does not hold: write them to a .csv", path, static_cast<std::int64_t>(multi_node));
+    throw InputError(Problem{path, "",
+                             "holds nothing that a profile keeps: no product, convolution or "
+                             "attention with recorded shapes, no collective inside one node",
+                             "record with record_shapes=True"});
+  anomalies.add("multi_node_curve_not_kept", Severity::info,
+                "curves over several nodes depend on the cluster's network, which a GPU's profile "
+                "does not hold: write them to a .csv",
+                path, static_cast<std::int64_t>(multi_node));
   const Profile from = base_of(loaded, base);
-  write_file(path, text_of_profile(extended(from, samples, curves, name_of_profile(path), fmt::format("{} kernels and {} collective curves imported over {}", samples.size(), curves.size(), from.name))));
+  write_file(path, text_of_profile(
+                       extended(from, samples, curves, name_of_profile(path),
+                                fmt::format("{} kernels and {} collective curves imported over {}",
+                                            samples.size(), curves.size(), from.name))));
 }
 
-void write_output(const std::string& path, const Loaded& loaded, const std::string& base, Anomalies& anomalies) {
+void write_output(const std::string& path, const Loaded& loaded, const std::string& base,
+                  Anomalies& anomalies) {
   if (path.find(".workload.json") != std::string::npos) {
     write_workload(workload_from(loaded, anomalies), path);
   } else if (path.ends_with(".profile.json")) {
     write_profile(path, loaded, base, anomalies);
   } else if (path.ends_with(".csv")) {
-    if (!loaded.collectives) throw InputError(Problem{path, "", "a table of curves comes from nccl-tests logs, and none was given", ""});
+    if (!loaded.collectives)
+      throw InputError(Problem{
+          path, "", "a table of curves comes from nccl-tests logs, and none was given", ""});
     std::string csv = "system,collective,nodes,ranks,size_bytes,time_us,is_suspect\n";
     for (const auto& c : loaded.collectives->curves)
-      for (const auto& [size, time] : c.points) csv += fmt::format("{},{},{},{},{},{:.4f},{}\n", c.system, text_of(c.collective), c.nodes, c.ranks, size.value, time.value * 1e6, c.is_suspect ? 1 : 0);
+      for (const auto& [size, time] : c.points)
+        csv += fmt::format("{},{},{},{},{},{:.4f},{}\n", c.system, text_of(c.collective), c.nodes,
+                           c.ranks, size.value, time.value * 1e6, c.is_suspect ? 1 : 0);
     write_file(path, csv);
   } else if (path.ends_with(".json") || path.ends_with(".json.gz")) {
-    if (!loaded.traces.empty()) write_chrome_trace(timeline_of(loaded.traces), path);
-    else write_chrome_trace(*replay(workload_from(loaded, anomalies), {.record_timeline = true}).timeline, path);
+    if (!loaded.traces.empty())
+      write_chrome_trace(timeline_of(loaded.traces), path);
+    else
+      write_chrome_trace(
+          *replay(workload_from(loaded, anomalies), {.record_timeline = true}).timeline, path);
   } else {
-    throw InputError(Problem{path, "", "the name does not say what to write", "end it in .workload.json.zst, .profile.json, .csv or .json.gz (a trace)"});
+    throw InputError(
+        Problem{path, "", "the name does not say what to write",
+                "end it in .workload.json.zst, .profile.json, .csv or .json.gz (a trace)"});
   }
 }
 
 int run(ImportArguments arguments) {
-  LoadOptions options{.allow_partial = arguments.allow_partial, .ranks = arguments.ranks, .nodes = arguments.nodes};
+  LoadOptions options{
+      .allow_partial = arguments.allow_partial, .ranks = arguments.ranks, .nodes = arguments.nodes};
   if (arguments.words.size() > 1 && kind_named(arguments.words.front()) != ImportKind::unknown) {
     options.kind = kind_named(arguments.words.front());
     arguments.words.erase(arguments.words.begin());
@@ -146,8 +219,10 @@ int run(ImportArguments arguments) {
   const InputFiles files(arguments.words);
   const Loaded loaded = load(files, options, files.names_single_files());
   Anomalies while_writing;
-  for (const std::string& path : arguments.outputs) write_output(path, loaded, arguments.base, while_writing);
-  if (arguments.is_json) fmt::print("{}\n", json_of(loaded).dump(2, ' ', false, Json::error_handler_t::replace));
+  for (const std::string& path : arguments.outputs)
+    write_output(path, loaded, arguments.base, while_writing);
+  if (arguments.is_json)
+    fmt::print("{}\n", json_of(loaded).dump(2, ' ', false, Json::error_handler_t::replace));
   else {
     fmt::print("{}", report_of(loaded, arguments.base));
     for (const std::string& path : arguments.outputs) fmt::print("wrote {}\n", path);
@@ -159,13 +234,36 @@ int run(ImportArguments arguments) {
 
 void add_import_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ImportArguments>();
-  CLI::App& command = *app.add_subcommand("import", "other people's measurements into a profile, a trace or a workload");
-  command.add_option("files", arguments->words, "[" + joined(kind_names(), "|") + "] then files, folders or tar archives; the kind is found by content when left out")->required()->type_name("[KIND] FILE...");
-  command.add_option("-o,--output", arguments->outputs, "what to write, by name: .workload.json.zst, .profile.json (collective curves), .csv (curves), .json.gz (Chrome trace); repeatable")->type_name("FILE")->type_size(1)->allow_extra_args(false)->expected(1)->take_all();
-  command.add_option("--base", arguments->base, "profile that a written .profile.json extends [the bundled one of the GPU in the files]")->type_name("PROFILE");
+  CLI::App& command = *app.add_subcommand(
+      "import", "other people's measurements into a profile, a trace or a workload");
+  command
+      .add_option(
+          "files", arguments->words,
+          "[" + joined(kind_names(), "|") +
+              "] then files, folders or tar archives; the kind is found by content when left out")
+      ->required()
+      ->type_name("[KIND] FILE...");
+  command
+      .add_option("-o,--output", arguments->outputs,
+                  "what to write, by name: .workload.json.zst, .profile.json (collective curves), "
+                  ".csv (curves), .json.gz (Chrome trace); repeatable")
+      ->type_name("FILE")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option(
+          "--base", arguments->base,
+          "profile that a written .profile.json extends [the bundled one of the GPU in the files]")
+      ->type_name("PROFILE");
   command.add_flag("--partial", arguments->allow_partial, "take what a file that breaks off holds");
-  command.add_option("--ranks", arguments->ranks, "ranks of nccl-tests logs without rank lines")->check(CLI::Range(1, 10'000'000))->type_name("N");
-  command.add_option("--nodes", arguments->nodes, "nodes of such logs [1]")->check(CLI::Range(1, 1'000'000))->type_name("N");
+  command.add_option("--ranks", arguments->ranks, "ranks of nccl-tests logs without rank lines")
+      ->check(CLI::Range(1, 10'000'000))
+      ->type_name("N");
+  command.add_option("--nodes", arguments->nodes, "nodes of such logs [1]")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
   command.add_flag("--json", arguments->is_json, "print one JSON document and nothing else");
   command.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }

@@ -36,7 +36,9 @@ bool read_block(ByteSource& in, char* block) {
   }
   return true;
 }
-bool is_tar(std::string_view head) { return head.size() >= kBlock && head.substr(257, 5) == "ustar"; }
+bool is_tar(std::string_view head) {
+  return head.size() >= kBlock && head.substr(257, 5) == "ustar";
+}
 }  // namespace
 
 InputFiles::InputFiles(const std::vector<std::string>& named) {
@@ -48,7 +50,10 @@ InputFiles::InputFiles(const std::vector<std::string>& named) {
     }
     has_container_ = true;
     std::vector<std::string> found;
-    for (fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error), end; !error && it != end; it.increment(error))
+    for (fs::recursive_directory_iterator
+             it(path, fs::directory_options::skip_permission_denied, error),
+         end;
+         !error && it != end; it.increment(error))
       if (it->is_regular_file(error)) found.push_back(it->path().string());
     std::sort(found.begin(), found.end());
     if (found.empty()) throw InputError(Problem{path, "", "is an empty folder", ""});
@@ -60,35 +65,44 @@ InputFiles::~InputFiles() {
   for (const std::string& folder : folders_) fs::remove_all(folder, ignored);
 }
 void InputFiles::add(const std::string& path) {
-  if (is_tar(head_of(path, kBlock))) unpack(path);
-  else paths_.push_back(path);
+  if (is_tar(head_of(path, kBlock)))
+    unpack(path);
+  else
+    paths_.push_back(path);
 }
 void InputFiles::unpack(const std::string& path) {
   has_container_ = true;
   const auto source = open_bytes(path);
-  const fs::path folder = fs::temp_directory_path() / fmt::format("stepcast-import-{}-{}", getpid(), folders_.size());
+  const fs::path folder =
+      fs::temp_directory_path() / fmt::format("stepcast-import-{}-{}", getpid(), folders_.size());
   folders_.push_back(folder.string());
   fs::create_directories(folder);
   char block[kBlock];
   std::uint64_t unpacked = 0;
   int members = 0;
   while (read_block(*source, block) && block[0] != '\0') {
-    if (!is_tar({block, kBlock})) throw InputError(Problem{path, "", "is a damaged tar archive", ""});
+    if (!is_tar({block, kBlock}))
+      throw InputError(Problem{path, "", "is a damaged tar archive", ""});
     char field[13] = {};
     std::memcpy(field, block + 124, 12);
     std::uint64_t left = std::strtoull(field, nullptr, 8);
     unpacked += left;
-    if (unpacked > kMostUnpacked) throw InputError(Problem{path, "", "unpacks to more than 64 GiB", "unpack it yourself and give the files"});
+    if (unpacked > kMostUnpacked)
+      throw InputError(Problem{path, "", "unpacks to more than 64 GiB",
+                               "unpack it yourself and give the files"});
     const bool is_file = block[156] == '0' || block[156] == '\0';
     char name[101] = {};
     std::memcpy(name, block, 100);
     // Only the last part of a member's name is used: an archive cannot write outside of the folder.
-    const fs::path target = folder / fmt::format("{:05}-{}", members++, fs::path(name).filename().string());
+    const fs::path target =
+        folder / fmt::format("{:05}-{}", members++, fs::path(name).filename().string());
     std::ofstream out;
     if (is_file) out.open(target, std::ios::binary);
     for (; left > 0; left -= std::min<std::uint64_t>(left, kBlock)) {
-      if (!read_block(*source, block)) throw InputError(Problem{path, "", "breaks off inside a member", "copy the archive again"});
-      if (is_file) out.write(block, static_cast<std::streamsize>(std::min<std::uint64_t>(left, kBlock)));
+      if (!read_block(*source, block))
+        throw InputError(Problem{path, "", "breaks off inside a member", "copy the archive again"});
+      if (is_file)
+        out.write(block, static_cast<std::streamsize>(std::min<std::uint64_t>(left, kBlock)));
     }
     if (is_file) {
       if (!out.flush()) throw EnvironmentError(target.string() + ": cannot be written");
@@ -112,7 +126,8 @@ ImportKind kind_of(const std::string& path) {
   return ImportKind::unknown;
 }
 const std::vector<std::string>& kind_names() {
-  static const std::vector<std::string> names{"nccl-tests", "kineto", "chakra", "nsys", "goal", "straggler-table", "workload", "horovod"};
+  static const std::vector<std::string> names{
+      "nccl-tests", "kineto", "chakra", "nsys", "goal", "straggler-table", "workload", "horovod"};
   return names;
 }
 ImportKind kind_named(const std::string& word) {

@@ -3,7 +3,8 @@
 #include <vector>
 
 namespace stepcast {
-/// Files named on the command line, folders walked, tar archives (compressed too) unpacked into a folder that lives as long as this.
+/// Files named on the command line, folders walked, tar archives (compressed too) unpacked into a
+/// folder that lives as long as this.
 class InputFiles {
  public:
   explicit InputFiles(const std::vector<std::string>& named);
@@ -11,7 +12,8 @@ class InputFiles {
   InputFiles& operator=(const InputFiles&) = delete;
   ~InputFiles();
   const std::vector<std::string>& paths() const { return paths_; }
-  /// True when every argument is one file: then a file of no known kind is refused where it is passed over in a folder or archive.
+  /// True when every argument is one file: then a file of no known kind is refused where it is
+  /// passed over in a folder or archive.
   bool names_single_files() const { return !has_container_; }
 
  private:
@@ -21,7 +23,17 @@ class InputFiles {
   bool has_container_ = false;
 };
 
-enum class ImportKind { nccl_tests, kineto, chakra, nsys, goal, straggler_table, workload, chrome_timeline, unknown };
+enum class ImportKind {
+  nccl_tests,
+  kineto,
+  chakra,
+  nsys,
+  goal,
+  straggler_table,
+  workload,
+  chrome_timeline,
+  unknown
+};
 /// By content; the name is not looked at.
 ImportKind kind_of(const std::string& path);
 /// "nccl-tests", "kineto" ...; unknown for anything else.

@@ -18,33 +18,46 @@
 
 namespace stepcast {
 namespace {
-/// Kineto traces, and the execution traces given beside them: these have shapes and no times, so they lend their shapes and are no
-/// workload of their own.
-void link_host_traces(std::map<ImportKind, std::vector<std::string>>& by_kind, const LoadOptions& options, Loaded& loaded) {
+/// Kineto traces, and the execution traces given beside them: these have shapes and no times, so
+/// they lend their shapes and are no workload of their own.
+void link_host_traces(std::map<ImportKind, std::vector<std::string>>& by_kind,
+                      const LoadOptions& options, Loaded& loaded) {
   if (!by_kind.contains(ImportKind::kineto)) return;
-  for (const auto& path : by_kind[ImportKind::kineto]) loaded.traces.push_back(kineto::read_trace(path, {.allow_partial = options.allow_partial}));
+  for (const auto& path : by_kind[ImportKind::kineto])
+    loaded.traces.push_back(kineto::read_trace(path, {.allow_partial = options.allow_partial}));
   if (!by_kind.contains(ImportKind::chakra)) return;
   std::vector<std::string> left;
   for (const auto& path : by_kind[ImportKind::chakra]) {
     std::optional<chakra::ExecutionTrace> host;
-    if (chakra::sniff_json(head_of(path))) host = chakra::read_execution_trace(path, loaded.anomalies);
+    if (chakra::sniff_json(head_of(path)))
+      host = chakra::read_execution_trace(path, loaded.anomalies);
     if (!host) {
       left.push_back(path);
       continue;
     }
     chakra::Linked best;
     for (RankTrace& trace : loaded.traces) {
-      if (loaded.traces.size() > 1 && host->rank >= 0 && trace.rank >= 0 && host->rank != trace.rank) continue;
+      if (loaded.traces.size() > 1 && host->rank >= 0 && trace.rank >= 0 &&
+          host->rank != trace.rank)
+        continue;
       best = chakra::link(*host, trace);
       if (best.reason.empty()) break;
     }
     if (best.reason.empty())
-      loaded.anomalies.add("execution_trace_linked", Severity::info, "operators of the Kineto trace took their shapes from the execution trace beside it", fmt::format("{}: {} by id, {} by order", path, best.by_id, best.by_order));
+      loaded.anomalies.add(
+          "execution_trace_linked", Severity::info,
+          "operators of the Kineto trace took their shapes from the execution trace beside it",
+          fmt::format("{}: {} by id, {} by order", path, best.by_id, best.by_order));
     else
-      loaded.anomalies.add("execution_trace_not_linked", Severity::warning, "the execution trace is no recording of the same moments as the Kineto trace and is left aside", fmt::format("{}: {}", path, best.reason));
+      loaded.anomalies.add("execution_trace_not_linked", Severity::warning,
+                           "the execution trace is no recording of the same moments as the Kineto "
+                           "trace and is left aside",
+                           fmt::format("{}: {}", path, best.reason));
   }
-  if (left.empty()) by_kind.erase(ImportKind::chakra);
-  else by_kind[ImportKind::chakra] = left;
+  if (left.empty())
+    by_kind.erase(ImportKind::chakra);
+  else
+    by_kind[ImportKind::chakra] = left;
 }
 }  // namespace
 
@@ -57,35 +70,54 @@ Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single)
       by_kind[kind].push_back(path);
       continue;
     }
-    const std::string hint = "known are " + joined(kind_names()) + "; name the kind in front if you are sure";
+    const std::string hint =
+        "known are " + joined(kind_names()) + "; name the kind in front if you are sure";
     if (is_single && head_of(path, 1).empty()) throw InputError(Problem{path, "", "is empty", ""});
-    if (is_single) throw InputError(Problem{path, "", "is none of the formats that can be imported", hint});
-    loaded.anomalies.add("file_of_no_known_kind", Severity::warning, "files of a folder or archive that are no trace, log or workload are passed over", path);
+    if (is_single)
+      throw InputError(Problem{path, "", "is none of the formats that can be imported", hint});
+    loaded.anomalies.add(
+        "file_of_no_known_kind", Severity::warning,
+        "files of a folder or archive that are no trace, log or workload are passed over", path);
   }
-  if (by_kind.empty()) throw InputError(Problem{files.paths().empty() ? "" : files.paths().front(), "", "nothing here can be imported", "known are " + joined(kind_names())});
+  if (by_kind.empty())
+    throw InputError(Problem{files.paths().empty() ? "" : files.paths().front(), "",
+                             "nothing here can be imported", "known are " + joined(kind_names())});
   link_host_traces(by_kind, options, loaded);
   for (const auto& [kind, paths] : by_kind) {
     switch (kind) {
-      case ImportKind::nccl_tests: loaded.collectives = nccl_tests::import_logs(paths, {.ranks = options.ranks, .nodes = options.nodes}); break;
-      case ImportKind::chakra: loaded.workloads.push_back(chakra::read_traces(paths, loaded.anomalies)); break;
-      case ImportKind::kineto: break;  // read by link_host_traces
+      case ImportKind::nccl_tests:
+        loaded.collectives =
+            nccl_tests::import_logs(paths, {.ranks = options.ranks, .nodes = options.nodes});
+        break;
+      case ImportKind::chakra:
+        loaded.workloads.push_back(chakra::read_traces(paths, loaded.anomalies));
+        break;
+      case ImportKind::kineto:
+        break;  // read by link_host_traces
       case ImportKind::chrome_timeline:
-        for (const auto& path : paths) loaded.traces.push_back(chrome_timeline::read_timeline(path, {.allow_partial = options.allow_partial}));
+        for (const auto& path : paths)
+          loaded.traces.push_back(
+              chrome_timeline::read_timeline(path, {.allow_partial = options.allow_partial}));
         break;
       case ImportKind::nsys:
         for (const auto& path : paths)
-          for (RankTrace& trace : nsys::read_export(path)) loaded.traces.push_back(std::move(trace));
+          for (RankTrace& trace : nsys::read_export(path))
+            loaded.traces.push_back(std::move(trace));
         break;
       case ImportKind::goal:
-        for (const auto& path : paths) loaded.workloads.push_back(goal::read_schedule(path, loaded.anomalies));
+        for (const auto& path : paths)
+          loaded.workloads.push_back(goal::read_schedule(path, loaded.anomalies));
         break;
       case ImportKind::straggler_table:
-        for (const auto& path : paths) loaded.workloads.push_back(straggler::read_table(path, loaded.anomalies));
+        for (const auto& path : paths)
+          loaded.workloads.push_back(straggler::read_table(path, loaded.anomalies));
         break;
       case ImportKind::workload:
-        for (const auto& path : paths) loaded.workloads.push_back(read_workload(path).value_or_throw());
+        for (const auto& path : paths)
+          loaded.workloads.push_back(read_workload(path).value_or_throw());
         break;
-      case ImportKind::unknown: break;
+      case ImportKind::unknown:
+        break;
     }
   }
   align_clocks(loaded.traces, loaded.anomalies);
@@ -96,9 +128,13 @@ Workload workload_from(const Loaded& loaded, Anomalies& anomalies) {
   if (loaded.workloads.size() == 1 && loaded.traces.empty()) return loaded.workloads.front();
   if (loaded.workloads.empty() && !loaded.traces.empty()) {
     Workload w = workload_of(loaded.traces, anomalies);
-    if (w.ranks.empty()) throw InputError(Problem{loaded.traces.front().file, "", "holds no step to replay", ""});
+    if (w.ranks.empty())
+      throw InputError(Problem{loaded.traces.front().file, "", "holds no step to replay", ""});
     return w;
   }
-  throw InputError(Problem{"command line", "", loaded.workloads.empty() ? "holds nothing that can be replayed" : "holds several jobs; a workload is one", "give the files of one job"});
+  throw InputError(Problem{"command line", "",
+                           loaded.workloads.empty() ? "holds nothing that can be replayed"
+                                                    : "holds several jobs; a workload is one",
+                           "give the files of one job"});
 }
 }  // namespace stepcast

@@ -31,15 +31,19 @@ StepSummary summary_of(const ReplayResult& r) {
   return s;
 }
 
-std::string difference_text(const std::string& name, const StepSummary& base, const StepSummary& now, const Change& change) {
-  std::string out = fmt::format("\n{}\n  {:<22} {:>12} {:>12} {:>12} {:>9}\n", name, "ms", "base", "changed", "difference", "%");
+std::string difference_text(const std::string& name, const StepSummary& base,
+                            const StepSummary& now, const Change& change) {
+  std::string out = fmt::format("\n{}\n  {:<22} {:>12} {:>12} {:>12} {:>9}\n", name, "ms", "base",
+                                "changed", "difference", "%");
   const auto row = [&](std::string_view what, double a, double b) {
-    out += fmt::format("  {:<22} {:>12.3f} {:>12.3f} {:>+12.3f} {:>9}\n", what, a * 1e3, b * 1e3, (b - a) * 1e3, a > 0 ? fmt::format("{:+.1f}%", 100 * (b / a - 1)) : "");
+    out += fmt::format("  {:<22} {:>12.3f} {:>12.3f} {:>+12.3f} {:>9}\n", what, a * 1e3, b * 1e3,
+                       (b - a) * 1e3, a > 0 ? fmt::format("{:+.1f}%", 100 * (b / a - 1)) : "");
   };
   row("step", base.step_s, now.step_s);
   row("a rank's step, mean", base.window_s, now.window_s);
   for (std::size_t k = 0; k < kOwners; ++k)
-    if (base.owned[k] > 0 || now.owned[k] > 0) row(fmt::format("  {}", text_of(static_cast<Owner>(k))), base.owned[k], now.owned[k]);
+    if (base.owned[k] > 0 || now.owned[k] > 0)
+      row(fmt::format("  {}", text_of(static_cast<Owner>(k))), base.owned[k], now.owned[k]);
   out += fmt::format("  rests on: {}\n", change.assumption);
   if (change.ops_changed == 0) out += "  warning: this changed no op of the workload\n";
   return out;
@@ -47,18 +51,23 @@ std::string difference_text(const std::string& name, const StepSummary& base, co
 
 Json json_of(const StepSummary& s) {
   Json owned;
-  for (std::size_t k = 0; k < kOwners; ++k) owned[std::string(text_of(static_cast<Owner>(k))) + "_s"] = s.owned[k];
+  for (std::size_t k = 0; k < kOwners; ++k)
+    owned[std::string(text_of(static_cast<Owner>(k))) + "_s"] = s.owned[k];
   return {{"step_s", s.step_s}, {"rank_step_s", s.window_s}, {"owned", owned}};
 }
 
 LateRanks late_ranks_of(const Workload& w, const ReplayResult& r) {
   LateRanks late;
   std::map<int, LateRank> by_rank;
-  // Members stand in the order in which they came; a rank's arrival is when its op was ready to start.
+  // Members stand in the order in which they came; a rank's arrival is when its op was ready to
+  // start.
   for (const auto& members : r.meetings) {
     const WorkOp& o = w.ranks[members.front().first].ops[members.front().second];
-    // A receiver that waits in a pipeline waits for its turn, not for a late rank: collectives alone tell.
-    if (o.kind != WorkKind::collective || w.groups[static_cast<std::size_t>(o.group)].kind == GroupKind::pp) continue;
+    // A receiver that waits in a pipeline waits for its turn, not for a late rank: collectives
+    // alone tell.
+    if (o.kind != WorkKind::collective ||
+        w.groups[static_cast<std::size_t>(o.group)].kind == GroupKind::pp)
+      continue;
     ++late.meetings;
     const double first = r.arrival_s(members.front()), last = r.arrival_s(members.back());
     if (last - first < kTogether) continue;
@@ -67,7 +76,8 @@ LateRanks late_ranks_of(const Workload& w, const ReplayResult& r) {
     ++entry.times, entry.cost_s += last - first;
   }
   for (const auto& [rank, entry] : by_rank) late.ranks.push_back(entry);
-  std::stable_sort(late.ranks.begin(), late.ranks.end(), [](const LateRank& a, const LateRank& b) { return a.cost_s > b.cost_s; });
+  std::stable_sort(late.ranks.begin(), late.ranks.end(),
+                   [](const LateRank& a, const LateRank& b) { return a.cost_s > b.cost_s; });
   return late;
 }
 }  // namespace stepcast

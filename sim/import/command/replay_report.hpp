@@ -8,17 +8,25 @@
 namespace stepcast {
 /// Where a step's time goes, mean over steps and ranks.
 struct StepSummary {
-  double step_s = 0;     // of the slowest rank: what the job waits for
-  double window_s = 0;   // of a rank; `owned` sums to it
+  double step_s = 0;    // of the slowest rank: what the job waits for
+  double window_s = 0;  // of a rank; `owned` sums to it
   Owned owned{};
 };
 StepSummary summary_of(const ReplayResult& result);
 /// Base, changed and difference by owner, and what the answer rests on.
-std::string difference_text(const std::string& name, const StepSummary& base, const StepSummary& changed, const Change& change);
+std::string difference_text(const std::string& name, const StepSummary& base,
+                            const StepSummary& changed, const Change& change);
 Json json_of(const StepSummary& summary);
 
 /// How often each rank is the last to reach a collective, and how long the first one waited for it.
-struct LateRank { int rank = 0; int times = 0; double cost_s = 0; };
-struct LateRanks { int meetings = 0; std::vector<LateRank> ranks; };  // costliest first
+struct LateRank {
+  int rank = 0;
+  int times = 0;
+  double cost_s = 0;
+};
+struct LateRanks {
+  int meetings = 0;
+  std::vector<LateRank> ranks;
+};  // costliest first
 LateRanks late_ranks_of(const Workload& workload, const ReplayResult& result);
 }  // namespace stepcast

@@ -14,7 +14,8 @@ constexpr std::size_t kKeptPlaces = 5;  // enough to find the spot, few enough t
 void Anomalies::add(std::string_view name, Severity severity, std::string_view advice,
                     std::string_view place, std::int64_t count) {
   if (count <= 0) return;
-  auto found = std::find_if(list_.begin(), list_.end(), [&](const Anomaly& a) { return a.name == name; });
+  auto found =
+      std::find_if(list_.begin(), list_.end(), [&](const Anomaly& a) { return a.name == name; });
   if (found == list_.end()) {
     list_.push_back({std::string(name), severity, std::string(advice), 0, {}});
     found = list_.end() - 1;
@@ -30,7 +31,8 @@ void Anomalies::add(const Anomalies& others) {
     const std::int64_t before = count_of(a.name);
     add(a.name, a.severity, a.advice, a.places.empty() ? "" : a.places.front(), a.count);
     for (const std::string& place : a.places) {
-      auto& mine = *std::find_if(list_.begin(), list_.end(), [&](const Anomaly& m) { return m.name == a.name; });
+      auto& mine = *std::find_if(list_.begin(), list_.end(),
+                                 [&](const Anomaly& m) { return m.name == a.name; });
       if (mine.places.size() < kKeptPlaces &&
           std::find(mine.places.begin(), mine.places.end(), place) == mine.places.end())
         mine.places.push_back(place);
@@ -53,7 +55,8 @@ std::string Anomalies::text() const {
   for (const Anomaly& a : sorted) {
     out += fmt::format("  {:<7} {} x{}: {}\n", text_of(a.severity), a.name, a.count, a.advice);
     if (!a.places.empty())
-      out += fmt::format("          at {}{}\n", joined(a.places), a.count > std::int64_t(a.places.size()) ? ", ..." : "");
+      out += fmt::format("          at {}{}\n", joined(a.places),
+                         a.count > std::int64_t(a.places.size()) ? ", ..." : "");
   }
   return out;
 }
@@ -61,8 +64,11 @@ std::string Anomalies::text() const {
 Json Anomalies::json() const {
   Json array = Json::array();
   for (const Anomaly& a : list_)
-    array.push_back({{"name", a.name}, {"severity", text_of(a.severity)}, {"count", a.count},
-                     {"advice", a.advice}, {"places", a.places}});
+    array.push_back({{"name", a.name},
+                     {"severity", text_of(a.severity)},
+                     {"count", a.count},
+                     {"advice", a.advice},
+                     {"places", a.places}});
   return array;
 }
 }  // namespace stepcast

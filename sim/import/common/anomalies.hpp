@@ -30,8 +30,8 @@ struct Anomaly {
 /// Nothing is dropped silently: every loss or doubt of an import is counted here under a name.
 class Anomalies {
  public:
-  void add(std::string_view name, Severity severity, std::string_view advice, std::string_view place,
-           std::int64_t count = 1);
+  void add(std::string_view name, Severity severity, std::string_view advice,
+           std::string_view place, std::int64_t count = 1);
   void add(const Anomalies& others);
   const std::vector<Anomaly>& list() const { return list_; }
   std::int64_t count_of(std::string_view name) const;

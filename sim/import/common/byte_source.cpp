@@ -17,7 +17,8 @@ namespace stepcast {
 namespace {
 constexpr std::size_t kBuffer = 1 << 18;  // compressed bytes read at once
 
-[[noreturn]] void fail(const std::string& path, const std::string& message, const std::string& hint = "") {
+[[noreturn]] void fail(const std::string& path, const std::string& message,
+                       const std::string& hint = "") {
   throw InputError(Problem{path, "", message, hint});
 }
 
@@ -25,7 +26,8 @@ class PlainFile : public ByteSource {
  public:
   explicit PlainFile(const std::string& path) : path_(path) {
     struct stat info {};
-    if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) fail(path, "is a folder; a file is expected");
+    if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+      fail(path, "is a folder; a file is expected");
     fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd_ < 0) {
       // read_file knows how to name the nearest file; it is asked only for that sentence.
@@ -95,11 +97,15 @@ class GzipSource : public Inflated {
     const uInt wanted = z_.avail_out;
     while (z_.avail_out > 0) {
       if (at_ == available_ && !refill()) {
-        if (is_inside_ && z_.avail_out == wanted) fail(path_, "ends in the middle of its gzip stream", "copy the file again");
+        if (is_inside_ && z_.avail_out == wanted)
+          fail(path_, "ends in the middle of its gzip stream", "copy the file again");
         break;  // what was inflated comes first; the next call meets the end again
       }
       if (!is_inside_) {  // concatenated members (pigz, cat a.gz b.gz); zero padding ends the file
-        if (buffer_[at_] == 0) { at_ = available_; continue; }
+        if (buffer_[at_] == 0) {
+          at_ = available_;
+          continue;
+        }
         inflateReset(&z_);
         is_inside_ = true;
       }
@@ -107,9 +113,11 @@ class GzipSource : public Inflated {
       z_.avail_in = static_cast<uInt>(available_ - at_);
       const int status = inflate(&z_, Z_NO_FLUSH);
       at_ = available_ - z_.avail_in;
-      if (status == Z_STREAM_END) is_inside_ = false;
+      if (status == Z_STREAM_END)
+        is_inside_ = false;
       else if (status != Z_OK && status != Z_BUF_ERROR) {
-        if (z_.avail_out == wanted) fail(path_, "is damaged: not valid gzip", "copy the file again");
+        if (z_.avail_out == wanted)
+          fail(path_, "is damaged: not valid gzip", "copy the file again");
         break;  // as above: zlib stays in its error state
       }
     }
@@ -128,14 +136,17 @@ class ZstdSource : public Inflated {
     ZSTD_outBuffer out{into, capacity, 0};
     while (out.pos < out.size) {
       if (at_ == available_ && !refill()) {
-        if (is_inside_ && out.pos == 0) fail(path_, "ends in the middle of its zstd stream", "copy the file again");
+        if (is_inside_ && out.pos == 0)
+          fail(path_, "ends in the middle of its zstd stream", "copy the file again");
         break;
       }
       ZSTD_inBuffer in{buffer_.data(), available_, at_};
       const std::size_t status = ZSTD_decompressStream(z_.get(), &out, &in);
       at_ = in.pos;
       if (ZSTD_isError(status)) {
-        if (out.pos == 0) fail(path_, std::string("is damaged: not valid zstd (") + ZSTD_getErrorName(status) + ")");
+        if (out.pos == 0)
+          fail(path_,
+               std::string("is damaged: not valid zstd (") + ZSTD_getErrorName(status) + ")");
         break;
       }
       is_inside_ = status != 0;
@@ -144,14 +155,17 @@ class ZstdSource : public Inflated {
   }
 
  private:
-  struct Free { void operator()(ZSTD_DStream* z) const { ZSTD_freeDStream(z); } };
+  struct Free {
+    void operator()(ZSTD_DStream* z) const { ZSTD_freeDStream(z); }
+  };
   std::unique_ptr<ZSTD_DStream, Free> z_{ZSTD_createDStream()};
 };
 
 /// The bytes already looked at, then the rest.
 class Rejoined : public ByteSource {
  public:
-  Rejoined(std::unique_ptr<ByteSource> raw, std::string peeked) : raw_(std::move(raw)), peeked_(std::move(peeked)) {}
+  Rejoined(std::unique_ptr<ByteSource> raw, std::string peeked)
+      : raw_(std::move(raw)), peeked_(std::move(peeked)) {}
   std::size_t read(char* into, std::size_t capacity) override {
     if (at_ == peeked_.size()) return raw_->read(into, capacity);
     const std::size_t count = std::min(capacity, peeked_.size() - at_);
@@ -178,8 +192,10 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
     have += got;
   }
   peeked.resize(have);
-  if (peeked.starts_with("\x1f\x8b")) return std::make_unique<GzipSource>(std::move(raw), path, peeked);
-  if (peeked == "\x28\xb5\x2f\xfd") return std::make_unique<ZstdSource>(std::move(raw), path, peeked);
+  if (peeked.starts_with("\x1f\x8b"))
+    return std::make_unique<GzipSource>(std::move(raw), path, peeked);
+  if (peeked == "\x28\xb5\x2f\xfd")
+    return std::make_unique<ZstdSource>(std::move(raw), path, peeked);
   return std::make_unique<Rejoined>(std::move(raw), peeked);
 }
 
@@ -198,16 +214,19 @@ std::string head_of(const std::string& path, std::size_t count) {
 
 std::string read_all(const std::string& path, std::int64_t limit) {
   const auto source = open_bytes(path);
-  // A file beyond the limit as it lies is beyond it inflated too: sparse gigabytes are refused before they are read.
+  // A file beyond the limit as it lies is beyond it inflated too: sparse gigabytes are refused
+  // before they are read.
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > limit)
-    fail(path, "is larger than " + std::to_string(limit >> 20) + " MiB, the limit for this kind of file");
+    fail(path,
+         "is larger than " + std::to_string(limit >> 20) + " MiB, the limit for this kind of file");
   std::string content;
   std::vector<char> buffer(kBuffer);
   while (const std::size_t got = source->read(buffer.data(), buffer.size())) {
     content.append(buffer.data(), got);
     if (static_cast<std::int64_t>(content.size()) > limit)
-      fail(path, "is larger than " + std::to_string(limit >> 20) + " MiB, the limit for this kind of file");
+      fail(path, "is larger than " + std::to_string(limit >> 20) +
+                     " MiB, the limit for this kind of file");
   }
   return content;
 }
@@ -215,8 +234,10 @@ std::string read_all(const std::string& path, std::int64_t limit) {
 void write_compressed(const std::string& path, const std::string& content) {
   if (!path.ends_with(".zst")) return write_file(path, content);
   std::string packed(ZSTD_compressBound(content.size()), '\0');
-  const std::size_t size = ZSTD_compress(packed.data(), packed.size(), content.data(), content.size(), 9);
-  if (ZSTD_isError(size)) throw EnvironmentError(path + ": cannot be compressed: " + ZSTD_getErrorName(size));
+  const std::size_t size =
+      ZSTD_compress(packed.data(), packed.size(), content.data(), content.size(), 9);
+  if (ZSTD_isError(size))
+    throw EnvironmentError(path + ": cannot be compressed: " + ZSTD_getErrorName(size));
   packed.resize(size);
   write_file(path, packed);
 }

@@ -5,9 +5,9 @@
 #include <string>
 
 namespace stepcast {
-/// Bytes of one file in order, inflated on the way when its first bytes say gzip or zstd (the name is not trusted).
-/// Memory stays at a few buffers whatever the size. Throws InputError: missing file, folder, damaged or cut-off
-/// compression, unreadable device.
+/// Bytes of one file in order, inflated on the way when its first bytes say gzip or zstd (the name
+/// is not trusted). Memory stays at a few buffers whatever the size. Throws InputError: missing
+/// file, folder, damaged or cut-off compression, unreadable device.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -18,7 +18,8 @@ class ByteSource {
 };
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 
-/// The first `count` bytes (fewer when the file is shorter), inflated. What `sniff` functions look at.
+/// The first `count` bytes (fewer when the file is shorter), inflated. What `sniff` functions look
+/// at.
 std::string head_of(const std::string& path, std::size_t count = 1 << 16);
 /// Everything, at most `limit` bytes; more is an InputError naming the limit.
 std::string read_all(const std::string& path, std::int64_t limit);

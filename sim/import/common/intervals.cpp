@@ -8,8 +8,10 @@ const std::vector<std::pair<Nanoseconds, Nanoseconds>>& Intervals::merged() cons
   std::sort(raw_.begin(), raw_.end());
   std::size_t last = 0;
   for (std::size_t i = 1; i < raw_.size(); ++i) {
-    if (raw_[i].first <= raw_[last].second) raw_[last].second = std::max(raw_[last].second, raw_[i].second);
-    else raw_[++last] = raw_[i];
+    if (raw_[i].first <= raw_[last].second)
+      raw_[last].second = std::max(raw_[last].second, raw_[i].second);
+    else
+      raw_[++last] = raw_[i];
   }
   raw_.resize(last + 1);
   is_merged_ = true;
@@ -26,8 +28,10 @@ std::int64_t Intervals::overlap_with(const Intervals& other) const {
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const auto low = std::max(a[i].first, b[j].first), high = std::min(a[i].second, b[j].second);
     if (high > low) sum += high - low;
-    if (a[i].second < b[j].second) ++i;
-    else ++j;
+    if (a[i].second < b[j].second)
+      ++i;
+    else
+      ++j;
   }
   return sum;
 }

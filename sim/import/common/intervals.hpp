@@ -15,7 +15,9 @@ class Intervals {
   const std::vector<std::pair<Nanoseconds, Nanoseconds>>& merged() const;
   std::int64_t length() const;
   std::int64_t overlap_with(const Intervals& other) const;
-  std::int64_t length_outside(const Intervals& other) const { return length() - overlap_with(other); }
+  std::int64_t length_outside(const Intervals& other) const {
+    return length() - overlap_with(other);
+  }
   bool empty() const { return raw_.empty(); }
 
  private:

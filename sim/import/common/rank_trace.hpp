@@ -15,8 +15,8 @@
 #include "sim/import/common/anomalies.hpp"
 #include "sim/workload/op.hpp"
 
-/// One rank's measured events, whatever profiler wrote them: the common ground of the Kineto and Nsight importers and the
-/// input of accounting, timeline, workload and diagnosis.
+/// One rank's measured events, whatever profiler wrote them: the common ground of the Kineto and
+/// Nsight importers and the input of accounting, timeline, workload and diagnosis.
 namespace stepcast {
 
 /// Interned texts without a copy per lookup. Ids are dense, in order of first use.
@@ -44,15 +44,16 @@ class TextTable {
 };
 
 enum class EventKind : std::uint8_t {
-  kernel,        // compute on a stream
-  collective,    // communication on a stream, or on a host thread with Gloo and MPI
-  copy, memset,  // on a stream
-  launch,        // host call that puts work on a stream
-  sync,          // host call that waits for the device
-  runtime,       // any other host call of the GPU runtime
-  host_op,       // framework operator on a host thread
-  annotation,    // user range on a host thread
-  device_range   // range projected onto a stream by the profiler
+  kernel,      // compute on a stream
+  collective,  // communication on a stream, or on a host thread with Gloo and MPI
+  copy,
+  memset,       // on a stream
+  launch,       // host call that puts work on a stream
+  sync,         // host call that waits for the device
+  runtime,      // any other host call of the GPU runtime
+  host_op,      // framework operator on a host thread
+  annotation,   // user range on a host thread
+  device_range  // range projected onto a stream by the profiler
 };
 inline constexpr int kEventKinds = 10;
 
@@ -64,8 +65,9 @@ struct TraceEvent {
   std::uint32_t name = 0, track = 0;
   std::uint32_t launch = kNone;      // device events: index of the host call that launched it
   std::uint32_t collective = kNone;  // index into RankTrace::collectives
-  std::uint32_t correlation = 0;     // launch <-> device event; 0 = none. Of a host operator: its record function id
-  std::uint32_t shape = kNone;       // host operators that compute: index into RankTrace::op_shapes
+  std::uint32_t correlation =
+      0;  // launch <-> device event; 0 = none. Of a host operator: its record function id
+  std::uint32_t shape = kNone;  // host operators that compute: index into RankTrace::op_shapes
   EventKind kind = EventKind::kernel;
   bool is_on_device() const { return kind <= EventKind::memset; }
   Nanoseconds end() const { return start + duration; }
@@ -80,19 +82,24 @@ struct TraceTrack {
 /// How sure the identity of a collective is.
 enum class CollectiveSource : std::uint8_t { metadata, annotation, kernel_name, unknown };
 struct CollectiveCall {
-  std::optional<Collective> collective;  // none: a kind without a model (reduce, gather, scatter, barrier, unknown)
-  std::string name;                      // as the trace says it
-  std::int64_t bytes = 0;                // S as nccl-tests counts it; 0 = not stated
+  std::optional<Collective>
+      collective;    // none: a kind without a model (reduce, gather, scatter, barrier, unknown)
+  std::string name;  // as the trace says it
+  std::int64_t bytes = 0;  // S as nccl-tests counts it; 0 = not stated
   std::string dtype, group, group_description;
-  int group_size = 0;                    // 0 = not stated
-  std::vector<int> ranks;                // members where stated
-  int peer = -1;                         // send: to whom, receive: from whom, as a global rank; -1 = no message or not stated
+  int group_size = 0;      // 0 = not stated
+  std::vector<int> ranks;  // members where stated
+  int peer =
+      -1;  // send: to whom, receive: from whom, as a global rank; -1 = no message or not stated
   bool is_send = false;
   CollectiveSource source = CollectiveSource::unknown;
 };
 
-/// What an operator was called with, as the trace writes it: JSON lists of dimensions, types and values; equal ones are kept once.
-struct OpShape { std::string dims, types, values; };
+/// What an operator was called with, as the trace writes it: JSON lists of dimensions, types and
+/// values; equal ones are kept once.
+struct OpShape {
+  std::string dims, types, values;
+};
 
 struct StepMark {
   std::int64_t number = 0;
@@ -112,12 +119,14 @@ struct RankTrace {
   std::vector<StepMark> steps;
   bool are_steps_inferred = false;
   std::string step_source;  // "ProfilerStep", "annotation Optimizer.step", "whole trace"
-  std::int64_t entries_read = 0, entries_lost = 0;  // of the file; lost: damaged or without what they need
+  std::int64_t entries_read = 0,
+               entries_lost = 0;  // of the file; lost: damaged or without what they need
   std::uint64_t bytes = 0;
   Anomalies anomalies;
 };
 
-/// Links device events to their launches by correlation id, sorts by time and resolves `launch` indices; counts what has none.
+/// Links device events to their launches by correlation id, sorts by time and resolves `launch`
+/// indices; counts what has none.
 void finish_events(RankTrace& trace);
 }  // namespace stepcast
 
@@ -125,5 +134,8 @@ template <>
 struct stepcast::EnumText<stepcast::CollectiveSource> {
   using S = stepcast::CollectiveSource;
   static constexpr std::array<std::pair<S, std::string_view>, 4> table{
-      {{S::metadata, "metadata"}, {S::annotation, "annotation"}, {S::kernel_name, "kernel name"}, {S::unknown, "unknown"}}};
+      {{S::metadata, "metadata"},
+       {S::annotation, "annotation"},
+       {S::kernel_name, "kernel name"},
+       {S::unknown, "unknown"}}};
 };

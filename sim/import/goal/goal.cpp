@@ -27,10 +27,15 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }
 bool number(std::string_view word, std::int64_t& out) {
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  return error == std::errc{} && end == word.data() + word.size() && out >= 0 && out < (std::int64_t{1} << 52);
+  return error == std::errc{} && end == word.data() + word.size() && out >= 0 &&
+         out < (std::int64_t{1} << 52);
 }
 
-struct Line { WorkOp op; std::vector<std::pair<std::string, bool>> requires_; int cpu = 0; };
+struct Line {
+  WorkOp op;
+  std::vector<std::pair<std::string, bool>> requires_;
+  int cpu = 0;
+};
 
 class Reader {
  public:
@@ -39,7 +44,9 @@ class Reader {
     w_.rule = StepRule::span;
     w_.messages = MessageRule::eager;
     w_.steps.push_back({0, 0});
-    w_.notes.push_back("a GOAL file holds no transfer times: 3.7 us + 0.04 ns a byte (ATLAHS, 200 Gb/s) until a network is given");
+    w_.notes.push_back(
+        "a GOAL file holds no transfer times: 3.7 us + 0.04 ns a byte (ATLAHS, 200 Gb/s) until a "
+        "network is given");
   }
   Workload read() {
     const std::string text = read_all(path_, kLimit);
@@ -58,15 +65,19 @@ class Reader {
   }
 
  private:
-  [[noreturn]] void fail(const std::string& message) const { throw InputError(Problem{path_, line_ > 0 ? fmt::format("line {}", line_) : "", message, ""}); }
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InputError(Problem{path_, line_ > 0 ? fmt::format("line {}", line_) : "", message, ""});
+  }
   void take(std::string_view line) {
-    if (const auto comment = line.find("//"); comment != std::string_view::npos) line = line.substr(0, comment);
+    if (const auto comment = line.find("//"); comment != std::string_view::npos)
+      line = line.substr(0, comment);
     auto words = words_of(line);
     if (words.empty()) return;
     if (words[0] == "num_ranks") {
       if (words.size() != 2 || !number(words[1], expected_)) fail("num_ranks wants one number");
     } else if (words[0] == "rank") {
-      if (is_inside_ || words.size() < 2 || !number(words[1], rank_) || rank_ > 100'000'000) fail("\"rank N {\" is expected");
+      if (is_inside_ || words.size() < 2 || !number(words[1], rank_) || rank_ > 100'000'000)
+        fail("\"rank N {\" is expected");
       is_inside_ = true, order_.clear(), lines_.clear();
     } else if (words[0] == "}") {
       if (!is_inside_) fail("a block ends that never began");
@@ -95,7 +106,8 @@ class Reader {
       l.op.duration_s = static_cast<double>(amount) * 1e-9;
     } else if (words[1] == "send" || words[1] == "recv") {
       std::int64_t peer = -1;
-      if (words.size() < 5 || (words[3] != "to" && words[3] != "from") || !number(words[4], peer)) fail("\"send Nb to RANK\" or \"recv Nb from RANK\" is expected");
+      if (words.size() < 5 || (words[3] != "to" && words[3] != "from") || !number(words[4], peer))
+        fail("\"send Nb to RANK\" or \"recv Nb from RANK\" is expected");
       l.op.kind = words[1] == "send" ? WorkKind::send : WorkKind::recv;
       l.op.bytes = amount, l.op.peer = static_cast<std::int32_t>(peer);
       l.op.duration_s = kLatency + static_cast<double>(amount) * kPerByte;
@@ -105,7 +117,8 @@ class Reader {
     for (std::size_t i = 3; i + 1 < words.size(); ++i) {
       std::int64_t value = 0;
       if (words[i] == "tag" && number(words[i + 1], value)) tag_[label] = value;
-      if (words[i] == "cpu" && number(words[i + 1], value)) l.cpu = static_cast<int>(std::min<std::int64_t>(value, 1000));
+      if (words[i] == "cpu" && number(words[i + 1], value))
+        l.cpu = static_cast<int>(std::min<std::int64_t>(value, 1000));
     }
     if (l.op.kind != WorkKind::compute) {  // equal (peer, tag) pairs meet in order
       const auto key = std::tuple{l.op.kind == WorkKind::send, l.op.peer, tag_[label]};
@@ -117,7 +130,8 @@ class Reader {
   void finish_rank() {
     is_inside_ = false;
     WorkRank rank{static_cast<int>(rank_), -1, {}, {}};
-    // Operations of one rank run as soon as they may: each gets a lane of its own but for calculations, which share their CPU.
+    // Operations of one rank run as soon as they may: each gets a lane of its own but for
+    // calculations, which share their CPU.
     std::map<std::string, int> state;  // 1 = in progress, 2 = placed
     std::map<std::string, std::uint32_t> index;
     std::map<int, std::uint16_t> cpu_lane;
@@ -131,21 +145,30 @@ class Reader {
         Line& l = lines_.at(label);
         if (stack.back().second < l.requires_.size()) {
           const std::string& needed = l.requires_[stack.back().second++].first;
-          if (!lines_.contains(needed)) fail(fmt::format("{} requires {}, which rank {} does not define", label, needed, rank_));
-          if (state[needed] == 1) fail(fmt::format("{} and {} of rank {} require each other", label, needed, rank_));
+          if (!lines_.contains(needed))
+            fail(
+                fmt::format("{} requires {}, which rank {} does not define", label, needed, rank_));
+          if (state[needed] == 1)
+            fail(fmt::format("{} and {} of rank {} require each other", label, needed, rank_));
           if (state[needed] == 0) state[needed] = 1, stack.emplace_back(needed, 0);
           continue;
         }
         for (const auto& [needed, is_end] : l.requires_) {
-          if (is_end) { l.op.after.push_back(index.at(needed)); continue; }
-          for (const auto a : rank.ops[index.at(needed)].after) l.op.after.push_back(a);  // start after its start: same conditions
+          if (is_end) {
+            l.op.after.push_back(index.at(needed));
+            continue;
+          }
+          for (const auto a : rank.ops[index.at(needed)].after)
+            l.op.after.push_back(a);  // start after its start: same conditions
         }
         if (l.op.kind == WorkKind::compute) {
-          const auto [at, is_new] = cpu_lane.emplace(l.cpu, static_cast<std::uint16_t>(rank.lanes.size()));
+          const auto [at, is_new] =
+              cpu_lane.emplace(l.cpu, static_cast<std::uint16_t>(rank.lanes.size()));
           if (is_new) rank.lanes.push_back(fmt::format("cpu {}", l.cpu));
           l.op.lane = at->second;
         } else {
-          if (rank.lanes.size() >= 65535) fail("a rank has more than 65534 messages; split the schedule");
+          if (rank.lanes.size() >= 65535)
+            fail("a rank has more than 65534 messages; split the schedule");
           l.op.lane = static_cast<std::uint16_t>(rank.lanes.size());
           rank.lanes.push_back(label);
         }
@@ -155,7 +178,9 @@ class Reader {
         stack.pop_back();
       }
     }
-    if (rank.ops.empty()) anomalies_.add("rank_without_work", Severity::info, "ranks that do nothing are kept", fmt::format("{} rank {}", path_, rank_));
+    if (rank.ops.empty())
+      anomalies_.add("rank_without_work", Severity::info, "ranks that do nothing are kept",
+                     fmt::format("{} rank {}", path_, rank_));
     if (rank.lanes.empty()) rank.lanes.push_back("cpu 0");
     w_.ranks.push_back(std::move(rank));
     seen_.clear(), tag_.clear();
@@ -178,5 +203,7 @@ bool sniff(std::string_view head) {
   std::size_t at = head.find_first_not_of(" \t\r\n");
   return at != std::string_view::npos && head.substr(at).starts_with("num_ranks");
 }
-Workload read_schedule(const std::string& path, Anomalies& anomalies) { return Reader(path, anomalies).read(); }
+Workload read_schedule(const std::string& path, Anomalies& anomalies) {
+  return Reader(path, anomalies).read();
+}
 }  // namespace stepcast::goal

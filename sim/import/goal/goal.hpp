@@ -16,7 +16,7 @@
 ///   }
 namespace stepcast::goal {
 bool sniff(std::string_view head);
-/// Transfer times are not part of a GOAL file: 3.7 us + bytes x 0.04 ns of ATLAHS' published fit (200 Gb/s fabric) fill them until
-/// the network is replaced; a note says so. Throws InputError.
+/// Transfer times are not part of a GOAL file: 3.7 us + bytes x 0.04 ns of ATLAHS' published fit
+/// (200 Gb/s fabric) fill them until the network is replaced; a note says so. Throws InputError.
 Workload read_schedule(const std::string& path, Anomalies& anomalies);
 }  // namespace stepcast::goal

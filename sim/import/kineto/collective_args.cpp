@@ -45,7 +45,8 @@ std::string_view first_text(std::string_view list) {
   const auto open = list.find('"');
   if (open == std::string_view::npos) return {};
   const auto close = list.find('"', open + 1);
-  return close == std::string_view::npos ? std::string_view{} : list.substr(open + 1, close - open - 1);
+  return close == std::string_view::npos ? std::string_view{}
+                                         : list.substr(open + 1, close - open - 1);
 }
 }  // namespace
 
@@ -76,11 +77,14 @@ std::optional<CollectiveCall> call_from_metadata(std::string_view args) {
   call.group_size = size > 0 && size < 100'000'000 ? static_cast<int>(size) : 0;
   call.ranks = numbers_in(value_of(args, "Process Group Ranks"));
   if (call.group_size == 0) call.group_size = static_cast<int>(call.ranks.size());
-  if (static_cast<int>(call.ranks.size()) != call.group_size) call.ranks.clear();  // long lists are abbreviated in the trace
-  call.bytes = nccl_tests_bytes(call.collective, integer_in(value_of(args, "In msg nelems")), integer_in(value_of(args, "Out msg nelems")),
+  if (static_cast<int>(call.ranks.size()) != call.group_size)
+    call.ranks.clear();  // long lists are abbreviated in the trace
+  call.bytes = nccl_tests_bytes(call.collective, integer_in(value_of(args, "In msg nelems")),
+                                integer_in(value_of(args, "Out msg nelems")),
                                 element_bytes(call.dtype), call.group_size);
   call.source = CollectiveSource::metadata;
-  if (call.collective == Collective::send_recv) {  // PyTorch 2.5 and later name the other end of a message by its global rank
+  if (call.collective == Collective::send_recv) {  // PyTorch 2.5 and later name the other end of a
+                                                   // message by its global rank
     const std::string_view to = value_of(args, "Dst Rank"), from = value_of(args, "Src Rank");
     call.is_send = name == "send" || (from.empty() && !to.empty());
     const std::string_view other = call.is_send ? to : from;
@@ -97,9 +101,10 @@ CollectiveCall call_from_annotation(std::string_view name, std::string_view args
   call.dtype = std::string(first_text(value_of(args, "Input type")));
   const std::int64_t elements = first_input_elements(value_of(args, "Input Dims"));
   // The inputs are a rank's own: an all-gather's buffer is world times as large.
-  call.bytes = call.collective == Collective::all_gather
-                   ? nccl_tests_bytes(call.collective, elements, 0, element_bytes(call.dtype), world)
-                   : nccl_tests_bytes(call.collective, elements, elements, element_bytes(call.dtype), world);
+  call.bytes =
+      call.collective == Collective::all_gather
+          ? nccl_tests_bytes(call.collective, elements, 0, element_bytes(call.dtype), world)
+          : nccl_tests_bytes(call.collective, elements, elements, element_bytes(call.dtype), world);
   call.group_size = world;
   call.source = CollectiveSource::annotation;
   return call;

@@ -17,17 +17,47 @@ using chrome_json::RawEvent;
 using chrome_json::value_of;
 
 /// What a category's events are to us; `skipped` are counted by category, not kept.
-enum class Class : std::uint8_t { kernel, copy, memset, runtime, host_op, annotation, device_range, skipped, unknown };
+enum class Class : std::uint8_t {
+  kernel,
+  copy,
+  memset,
+  runtime,
+  host_op,
+  annotation,
+  device_range,
+  skipped,
+  unknown
+};
 
 Class class_of(std::string_view category) {
   static constexpr std::pair<std::string_view, Class> known[] = {
-      {"kernel", Class::kernel}, {"Kernel", Class::kernel}, {"gpu_memcpy", Class::copy}, {"Memcpy", Class::copy}, {"gpu_memset", Class::memset},
-      {"Memset", Class::memset}, {"cuda_runtime", Class::runtime}, {"cuda_driver", Class::runtime}, {"Runtime", Class::runtime},
-      {"hip_runtime", Class::runtime}, {"cpu_op", Class::host_op}, {"Operator", Class::host_op}, {"user_annotation", Class::annotation},
-      {"gpu_user_annotation", Class::device_range}, {"python_function", Class::skipped}, {"cpu_instant_event", Class::skipped},
-      {"Trace", Class::skipped}, {"cuda_sync", Class::skipped}, {"overhead", Class::skipped}, {"Overhead", Class::skipped},
-      {"ac2g", Class::skipped}, {"async", Class::skipped}, {"fwdbwd", Class::skipped}, {"async_cpu_to_gpu", Class::skipped},
-      {"async_gpu", Class::skipped}, {"cuda_profiler_range", Class::skipped}, {"forward_backward", Class::skipped}};
+      {"kernel", Class::kernel},
+      {"Kernel", Class::kernel},
+      {"gpu_memcpy", Class::copy},
+      {"Memcpy", Class::copy},
+      {"gpu_memset", Class::memset},
+      {"Memset", Class::memset},
+      {"cuda_runtime", Class::runtime},
+      {"cuda_driver", Class::runtime},
+      {"Runtime", Class::runtime},
+      {"hip_runtime", Class::runtime},
+      {"cpu_op", Class::host_op},
+      {"Operator", Class::host_op},
+      {"user_annotation", Class::annotation},
+      {"gpu_user_annotation", Class::device_range},
+      {"python_function", Class::skipped},
+      {"cpu_instant_event", Class::skipped},
+      {"Trace", Class::skipped},
+      {"cuda_sync", Class::skipped},
+      {"overhead", Class::skipped},
+      {"Overhead", Class::skipped},
+      {"ac2g", Class::skipped},
+      {"async", Class::skipped},
+      {"fwdbwd", Class::skipped},
+      {"async_cpu_to_gpu", Class::skipped},
+      {"async_gpu", Class::skipped},
+      {"cuda_profiler_range", Class::skipped},
+      {"forward_backward", Class::skipped}};
   for (const auto& [name, c] : known)
     if (category == name) return c;
   // Other accelerators follow the pattern: xpu_runtime, mtia_ccp_events, privateuse1_driver ...
@@ -37,9 +67,12 @@ Class class_of(std::string_view category) {
 
 EventKind kind_of_call(std::string_view name) {
   if (name.find("ynchronize") != std::string_view::npos) return EventKind::sync;
-  if (name == "cudaMemcpy" || name == "hipMemcpy" || name == "hipMemcpyWithStream") return EventKind::sync;  // both launch and wait
-  if (name.find("LaunchKernel") != std::string_view::npos || name.find("GraphLaunch") != std::string_view::npos ||
-      name.find("MemcpyAsync") != std::string_view::npos || name.find("MemsetAsync") != std::string_view::npos)
+  if (name == "cudaMemcpy" || name == "hipMemcpy" || name == "hipMemcpyWithStream")
+    return EventKind::sync;  // both launch and wait
+  if (name.find("LaunchKernel") != std::string_view::npos ||
+      name.find("GraphLaunch") != std::string_view::npos ||
+      name.find("MemcpyAsync") != std::string_view::npos ||
+      name.find("MemsetAsync") != std::string_view::npos)
     return EventKind::launch;
   return EventKind::runtime;
 }
@@ -48,12 +81,14 @@ std::int64_t integer_of(std::string_view text, std::int64_t otherwise) {
   if (text.starts_with("stream ")) text.remove_prefix(7);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && !text.empty() ? value : otherwise;
+  return error == std::errc{} && end == text.data() + text.size() && !text.empty() ? value
+                                                                                   : otherwise;
 }
 
 /// Operators that launch the kernels whose time a profile keeps by shape.
 bool has_costly_kernels(std::string_view name) {
-  if (!name.starts_with("aten::") && name.find("flash_attn") == std::string_view::npos) return false;
+  if (!name.starts_with("aten::") && name.find("flash_attn") == std::string_view::npos)
+    return false;
   for (std::string_view word : {"mm", "linear", "conv", "attention", "matmul", "flash_attn"})
     if (name.find(word) != std::string_view::npos) return true;
   return false;
@@ -66,21 +101,29 @@ class Builder {
   void finish(const std::string& metadata);
 
  private:
-  struct Range { Nanoseconds start, end; std::uint32_t collective; };  // what encloses a launch of this collective
+  struct Range {
+    Nanoseconds start, end;
+    std::uint32_t collective;
+  };  // what encloses a launch of this collective
 
   void lose(const char* name, const char* advice) {
     ++trace_.entries_lost;
     trace_.anomalies.add(name, Severity::warning, advice, trace_.file);
   }
   std::uint32_t track_of(std::string_view pid, std::string_view tid, bool is_device) {
-    if (pid == last_pid_ && tid == last_tid_ && is_device == last_is_device_ && last_track_ != kNone) return last_track_;
+    if (pid == last_pid_ && tid == last_tid_ && is_device == last_is_device_ &&
+        last_track_ != kNone)
+      return last_track_;
     std::string key(pid);
     key += is_device ? "\x01" : "\x02";
     key += tid;
-    const auto [at, is_new] = tracks_.emplace(std::move(key), static_cast<std::uint32_t>(trace_.tracks.size()));
+    const auto [at, is_new] =
+        tracks_.emplace(std::move(key), static_cast<std::uint32_t>(trace_.tracks.size()));
     if (is_new)
-      trace_.tracks.push_back({is_device, integer_of(pid, -1), integer_of(tid, -1),
-                               is_device ? "GPU " + std::string(pid) + " stream " + std::to_string(integer_of(tid, -1)) : "thread " + std::string(tid)});
+      trace_.tracks.push_back(
+          {is_device, integer_of(pid, -1), integer_of(tid, -1),
+           is_device ? "GPU " + std::string(pid) + " stream " + std::to_string(integer_of(tid, -1))
+                     : "thread " + std::string(tid)});
     last_pid_ = pid, last_tid_ = tid, last_is_device_ = is_device, last_track_ = at->second;
     return last_track_;
   }
@@ -92,7 +135,8 @@ class Builder {
   std::uint32_t shape_of(std::string_view args) {
     const std::string_view dims = value_of(args, "Input Dims");
     if (!dims.starts_with('[')) return kNone;
-    const std::string_view types = value_of(args, "Input type"), values = value_of(args, "Concrete Inputs");
+    const std::string_view types = value_of(args, "Input type"),
+                           values = value_of(args, "Concrete Inputs");
     key_.assign(dims), key_ += '\x01', key_ += types, key_ += '\x01', key_ += values;
     const auto found = shapes_.find(key_);
     if (found != shapes_.end()) return found->second;
@@ -118,52 +162,74 @@ class Builder {
 
 void Builder::take(const RawEvent& raw) {
   ++trace_.entries_read;
-  if (raw.phase != 'X') return;  // flows repeat the correlation ids; metadata, instants and counters carry no time of their own
+  if (raw.phase != 'X')
+    return;  // flows repeat the correlation ids; metadata, instants and counters carry no time of
+             // their own
   const Class c = class_of(raw.category);
   if (c == Class::skipped || c == Class::unknown) {
     const auto found = skipped_.find(raw.category);
-    if (found == skipped_.end()) skipped_.emplace(std::string(raw.category), 1);
-    else ++found->second;
+    if (found == skipped_.end())
+      skipped_.emplace(std::string(raw.category), 1);
+    else
+      ++found->second;
     return;
   }
   if (!raw.has_start) return lose("event_without_time", "events without a readable ts are lost");
-  if (raw.has_duration && raw.duration < 0) return lose("negative_duration", "events that end before they start are lost: the profiler's clock jumped");
+  if (raw.has_duration && raw.duration < 0)
+    return lose("negative_duration",
+                "events that end before they start are lost: the profiler's clock jumped");
   TraceEvent event;
   event.start = raw.start;
   event.duration = raw.has_duration ? raw.duration : 0;
-  const bool is_device = c == Class::kernel || c == Class::copy || c == Class::memset || c == Class::device_range;
+  const bool is_device =
+      c == Class::kernel || c == Class::copy || c == Class::memset || c == Class::device_range;
   if (!options_.keep_host_ops && (c == Class::host_op || c == Class::device_range)) return;
   event.track = track_of(raw.pid, raw.tid, is_device);
-  if (is_device || c == Class::runtime) event.correlation = static_cast<std::uint32_t>(integer_of(value_of(raw.args, "correlation"), 0));
+  if (is_device || c == Class::runtime)
+    event.correlation =
+        static_cast<std::uint32_t>(integer_of(value_of(raw.args, "correlation"), 0));
   switch (c) {
     case Class::kernel:
       event.kind = is_communication_kernel(raw.name) ? EventKind::collective : EventKind::kernel;
       if (event.kind == EventKind::collective)
         if (auto call = call_from_metadata(raw.args)) event.collective = add_call(std::move(*call));
       break;
-    case Class::copy: event.kind = EventKind::copy; break;
-    case Class::memset: event.kind = EventKind::memset; break;
-    case Class::runtime: event.kind = kind_of_call(raw.name); break;
-    case Class::device_range: event.kind = EventKind::device_range; break;
+    case Class::copy:
+      event.kind = EventKind::copy;
+      break;
+    case Class::memset:
+      event.kind = EventKind::memset;
+      break;
+    case Class::runtime:
+      event.kind = kind_of_call(raw.name);
+      break;
+    case Class::device_range:
+      event.kind = EventKind::device_range;
+      break;
     default: {
       event.kind = c == Class::host_op ? EventKind::host_op : EventKind::annotation;
       if (event.kind == EventKind::host_op && has_costly_kernels(raw.name)) {
         event.shape = shape_of(raw.args);
-        event.correlation = static_cast<std::uint32_t>(integer_of(value_of(raw.args, "Record function id"), 0));
+        event.correlation =
+            static_cast<std::uint32_t>(integer_of(value_of(raw.args, "Record function id"), 0));
       }
-      const bool is_annotation = raw.name.starts_with("nccl:") || raw.name.starts_with("gloo:") || raw.name.starts_with("mpi:") || raw.name.starts_with("ucc:");
+      const bool is_annotation = raw.name.starts_with("nccl:") || raw.name.starts_with("gloo:") ||
+                                 raw.name.starts_with("mpi:") || raw.name.starts_with("ucc:");
       if (is_annotation || raw.name == "record_param_comms") {
         auto call = call_from_metadata(raw.args);
         if (!call && is_annotation) call = call_from_annotation(raw.name, raw.args, 0);
         if (call) {
           const std::uint32_t index = add_call(std::move(*call));
           ranges_[event.track].push_back({event.start, event.end(), index});
-          if (raw.name.starts_with("gloo:") || raw.name.starts_with("mpi:")) event.kind = EventKind::collective, event.collective = index;
+          if (raw.name.starts_with("gloo:") || raw.name.starts_with("mpi:"))
+            event.kind = EventKind::collective, event.collective = index;
         }
       }
     }
   }
-  event.name = raw.name.find('\\') == std::string_view::npos ? trace_.names.id_of(raw.name) : trace_.names.id_of(chrome_json::unescaped(raw.name));
+  event.name = raw.name.find('\\') == std::string_view::npos
+                   ? trace_.names.id_of(raw.name)
+                   : trace_.names.id_of(chrome_json::unescaped(raw.name));
   trace_.events.push_back(event);
 }
 
@@ -174,9 +240,14 @@ void Builder::read_metadata(const std::string& metadata) {
   if (trace_.rank < 0 || trace_.rank > 100'000'000) {
     trace_.rank = rank_in_name(trace_.file);
     if (trace_.rank >= 0)
-      trace_.anomalies.add("rank_from_name", Severity::info, "the trace states no rank (distributedInfo); the file's name gives it", trace_.file);
+      trace_.anomalies.add("rank_from_name", Severity::info,
+                           "the trace states no rank (distributedInfo); the file's name gives it",
+                           trace_.file);
     else
-      trace_.anomalies.add("rank_unknown", Severity::info, "neither the trace nor its name states a rank; 0 is taken when it stands alone", trace_.file);
+      trace_.anomalies.add(
+          "rank_unknown", Severity::info,
+          "neither the trace nor its name states a rank; 0 is taken when it stands alone",
+          trace_.file);
   }
   const std::int64_t base = integer_of(value_of(metadata, "baseTimeNanoseconds"), 0);
   if (base > 0 && base < (std::int64_t{1} << 62))
@@ -185,28 +256,35 @@ void Builder::read_metadata(const std::string& metadata) {
   for (std::size_t at = 0; (at = devices.find("\"name\"", at)) != std::string_view::npos; ++at) {
     const auto open = devices.find('"', devices.find(':', at));
     const auto close = open == std::string_view::npos ? open : devices.find('"', open + 1);
-    if (close != std::string_view::npos) trace_.devices.emplace_back(devices.substr(open + 1, close - open - 1));
+    if (close != std::string_view::npos)
+      trace_.devices.emplace_back(devices.substr(open + 1, close - open - 1));
   }
   if (base > 0)
     for (auto& [track, list] : ranges_)
       for (Range& range : list) range.start += base, range.end += base;
 }
 
-/// Kernels without metadata take the collective of the range around their launch: the name of a kernel lies (one kernel may serve all).
+/// Kernels without metadata take the collective of the range around their launch: the name of a
+/// kernel lies (one kernel may serve all).
 void Builder::identify_collectives() {
-  for (auto& [track, list] : ranges_) std::sort(list.begin(), list.end(), [](const Range& a, const Range& b) { return a.start < b.start; });
+  for (auto& [track, list] : ranges_)
+    std::sort(list.begin(), list.end(),
+              [](const Range& a, const Range& b) { return a.start < b.start; });
   std::int64_t by_name = 0, unknown = 0, sizeless = 0;
   for (TraceEvent& e : trace_.events) {
     if (e.kind != EventKind::collective || !trace_.tracks[e.track].is_device) continue;
     if (e.collective == kNone && e.launch != kNone) {
       const TraceEvent& call = trace_.events[e.launch];
       if (const auto found = ranges_.find(call.track); found != ranges_.end()) {
-        auto after = std::upper_bound(found->second.begin(), found->second.end(), call.start, [](Nanoseconds t, const Range& r) { return t < r.start; });
+        auto after = std::upper_bound(found->second.begin(), found->second.end(), call.start,
+                                      [](Nanoseconds t, const Range& r) { return t < r.start; });
         // Ranges nest at most a few deep; metadata wins over the annotation around it.
         for (int look = 0; after != found->second.begin() && look < 4; ++look) {
           --after;
           if (call.start >= after->end) continue;
-          if (e.collective == kNone || trace_.collectives[after->collective].source == CollectiveSource::metadata) e.collective = after->collective;
+          if (e.collective == kNone ||
+              trace_.collectives[after->collective].source == CollectiveSource::metadata)
+            e.collective = after->collective;
         }
       }
     }
@@ -222,24 +300,39 @@ void Builder::identify_collectives() {
     if (trace_.collectives[e.collective].bytes == 0) ++sizeless;
   }
   trace_.anomalies.add("collective_from_kernel_name", Severity::warning,
-                       "no metadata and no nccl: annotation around the launch; the kernel's name was believed, which may name another collective", trace_.file, by_name);
-  trace_.anomalies.add("collective_unknown", Severity::warning, "communication kernels whose collective nothing tells", trace_.file, unknown);
-  trace_.anomalies.add("collective_without_size", Severity::info, "collectives without message size: profile with record_shapes=True or PyTorch 2.3 and later", trace_.file, sizeless);
+                       "no metadata and no nccl: annotation around the launch; the kernel's name "
+                       "was believed, which may name another collective",
+                       trace_.file, by_name);
+  trace_.anomalies.add("collective_unknown", Severity::warning,
+                       "communication kernels whose collective nothing tells", trace_.file,
+                       unknown);
+  trace_.anomalies.add(
+      "collective_without_size", Severity::info,
+      "collectives without message size: profile with record_shapes=True or PyTorch 2.3 and later",
+      trace_.file, sizeless);
 }
 
 void Builder::finish(const std::string& metadata) {
   read_metadata(metadata);
-  for (CollectiveCall& call : trace_.collectives) {  // an annotation's group is the world unless something says otherwise
+  for (CollectiveCall& call :
+       trace_.collectives) {  // an annotation's group is the world unless something says otherwise
     if (call.source != CollectiveSource::annotation) continue;
     call.group_size = trace_.world;
-    if (call.collective == Collective::all_gather && trace_.world > 1 && call.bytes < (std::int64_t{1} << 40)) call.bytes *= trace_.world;
+    if (call.collective == Collective::all_gather && trace_.world > 1 &&
+        call.bytes < (std::int64_t{1} << 40))
+      call.bytes *= trace_.world;
   }
   for (const auto& [category, count] : skipped_) {
     if (class_of(category) == Class::unknown) {
       trace_.entries_lost += count;
-      trace_.anomalies.add("unknown_category", Severity::warning, "events of categories this version does not know are left out", trace_.file + " (" + category + ")", count);
+      trace_.anomalies.add("unknown_category", Severity::warning,
+                           "events of categories this version does not know are left out",
+                           trace_.file + " (" + category + ")", count);
     } else {
-      trace_.anomalies.add("entries_not_kept", Severity::info, "entries that repeat or decorate others (Python frames, arrows, overhead) are read and not kept", trace_.file + " (" + category + ")", count);
+      trace_.anomalies.add("entries_not_kept", Severity::info,
+                           "entries that repeat or decorate others (Python frames, arrows, "
+                           "overhead) are read and not kept",
+                           trace_.file + " (" + category + ")", count);
     }
   }
   finish_events(trace_);
@@ -254,7 +347,9 @@ int rank_in_name(const std::string& path) {
     auto at = name.find(word);
     if (at == std::string::npos) continue;
     at += word.size();
-    if (at < name.size() && (name[at] == '-' || name[at] == '_' || name[at] == '=' || name[at] == '.')) ++at;
+    if (at < name.size() &&
+        (name[at] == '-' || name[at] == '_' || name[at] == '=' || name[at] == '.'))
+      ++at;
     int value = -1;
     const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), value);
     if (error == std::errc{} && end != name.data() + at && value >= 0) return value;
@@ -269,7 +364,8 @@ RankTrace read_trace(const std::string& path, const Options& options) {
   trace.file = path;
   trace.format = "kineto";
   Builder builder(trace, options);
-  const auto summary = chrome_json::read(path, [&](const RawEvent& e) { builder.take(e); }, trace.anomalies, {.allow_partial = options.allow_partial});
+  const auto summary = chrome_json::read(path, [&](const RawEvent& e) { builder.take(e); },
+                                         trace.anomalies, {.allow_partial = options.allow_partial});
   trace.bytes = summary.bytes;
   trace.entries_lost += summary.damaged;
   builder.finish(summary.metadata);

@@ -16,7 +16,7 @@ struct MeasuredCurve {
   int ranks = 2, nodes = 1, ranks_per_node = 2;
   std::vector<std::pair<Bytes, Seconds>> points;
   int sweeps = 0;
-  bool is_suspect = false;  // every sweep of this shape has an error-severity finding
+  bool is_suspect = false;             // every sweep of this shape has an error-severity finding
   std::string device, source, system;  // system: see system_of
 };
 
@@ -27,20 +27,28 @@ struct Import {
   Anomalies anomalies;
   std::int64_t rows_read = 0, rows_lost = 0;
 };
-struct ImportOptions { int ranks = 0, nodes = 0; };  // for logs without rank lines; 0 = as the log says
+struct ImportOptions {
+  int ranks = 0, nodes = 0;
+};  // for logs without rank lines; 0 = as the log says
 
-/// Reads the logs, checks them and merges sweeps of equal shape. Throws InputError when no log holds a readable row.
+/// Reads the logs, checks them and merges sweeps of equal shape. Throws InputError when no log
+/// holds a readable row.
 Import import_logs(std::span<const std::string> paths, const ImportOptions& options = {});
-/// The merge alone: findings of severity error keep a sweep out of the curve unless nothing else has its shape.
-std::vector<MeasuredCurve> curves_of(std::span<const Sweep> sweeps, std::span<const Finding> findings, Anomalies& anomalies);
+/// The merge alone: findings of severity error keep a sweep out of the curve unless nothing else
+/// has its shape.
+std::vector<MeasuredCurve> curves_of(std::span<const Sweep> sweeps,
+                                     std::span<const Finding> findings, Anomalies& anomalies);
 /// Single-node curves as the profile's own type.
 CollectiveProfile profile_of(std::span<const MeasuredCurve> curves);
 
-/// Time at a size and node count that were not measured, from curves of the same collective and ranks per node.
-/// Model : T = step latency x steps(n) + busfactor(n) x S / bandwidth(S); both parts are taken from the two nearest measured
-///         node counts and interpolated in log n; steps(n) grows like log2(nodes) (tree) for small messages.
+/// Time at a size and node count that were not measured, from curves of the same collective and
+/// ranks per node. Model : T = step latency x steps(n) + busfactor(n) x S / bandwidth(S); both
+/// parts are taken from the two nearest measured
+///         node counts and interpolated in log n; steps(n) grows like log2(nodes) (tree) for small
+///         messages.
 /// Fails : returns nothing when fewer than one curve matches.
-std::optional<Seconds> predicted_time(std::span<const MeasuredCurve> curves, Collective collective, int nodes, int ranks_per_node, Bytes size);
+std::optional<Seconds> predicted_time(std::span<const MeasuredCurve> curves, Collective collective,
+                                      int nodes, int ranks_per_node, Bytes size);
 /// The report a person reads: shapes, bandwidths, findings, losses.
 std::string report_text(const Import& import);
 }  // namespace stepcast::nccl_tests

@@ -16,14 +16,17 @@ std::size_t after_digits(std::string_view s, std::size_t at) {
 /// "N/A" and "-" stand where a check was not made.
 bool is_absent(std::string_view word) { return word == "N/A" || word == "n/a" || word == "-"; }
 
-std::optional<Timing> timing_of(const std::vector<std::string_view>& words, std::size_t at, bool has_wrong) {
-  const auto time = number_of(words[at]), algbw = number_of(words[at + 1]), busbw = number_of(words[at + 2]);
+std::optional<Timing> timing_of(const std::vector<std::string_view>& words, std::size_t at,
+                                bool has_wrong) {
+  const auto time = number_of(words[at]), algbw = number_of(words[at + 1]),
+             busbw = number_of(words[at + 2]);
   if (!time || !algbw || !busbw || *time < 0 || *algbw < 0 || *busbw < 0) return std::nullopt;
   Timing timing{*time, *algbw, *busbw, 0};
   if (has_wrong) {
     const auto wrong = number_of(words[at + 3]);
     if (!wrong && !is_absent(words[at + 3])) return std::nullopt;
-    // Old versions print the largest relative error of floating-point sums (1e-06) in this column; new ones a count.
+    // Old versions print the largest relative error of floating-point sums (1e-06) in this column;
+    // new ones a count.
     if (wrong && *wrong >= 1) timing.wrong = static_cast<std::int64_t>(std::min(*wrong, 1e15));
   }
   return timing;
@@ -62,12 +65,14 @@ std::string without_prefix(std::string_view line) {
     }
   }
   const auto bar = rest.substr(0, 80).find(" | ");
-  if (bar != std::string_view::npos && bar > 0 && rest.substr(0, bar).find(' ') == std::string_view::npos)
+  if (bar != std::string_view::npos && bar > 0 &&
+      rest.substr(0, bar).find(' ') == std::string_view::npos)
     rest.remove_prefix(bar + 3);
   std::size_t digits = 0;
   while (digits < rest.size() && rest[digits] == ' ') ++digits;
   const std::size_t end = after_digits(rest, digits);
-  if (end > digits && end - digits <= 6 && end + 1 < rest.size() && rest[end] == ':' && rest[end + 1] == ' ')
+  if (end > digits && end - digits <= 6 && end + 1 < rest.size() && rest[end] == ':' &&
+      rest[end + 1] == ' ')
     rest.remove_prefix(end + 2);
   return std::string(rest);
 }
@@ -75,7 +80,8 @@ std::string without_prefix(std::string_view line) {
 std::optional<double> number_of(std::string_view word) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 std::optional<std::int64_t> integer_of(std::string_view word) {
@@ -92,14 +98,17 @@ std::optional<Row> row_of(std::string_view line, bool& is_cut) {
   const auto size = integer_of(words[0]), count = integer_of(words[1]);
   if (!size || !count || *size < 0 || *count < 0) return std::nullopt;
   is_cut = true;  // two integers in front: nothing else in these logs looks like that
-  if (words.size() < 3 || !std::isalpha(static_cast<unsigned char>(words[2][0]))) return std::nullopt;
+  if (words.size() < 3 || !std::isalpha(static_cast<unsigned char>(words[2][0])))
+    return std::nullopt;
   Row row;
   row.size = *size;
   row.type = std::string(words[2]);
   std::size_t at = 3;
-  if (at < words.size() && std::isalpha(static_cast<unsigned char>(words[at][0])) && !is_absent(words[at]))
+  if (at < words.size() && std::isalpha(static_cast<unsigned char>(words[at][0])) &&
+      !is_absent(words[at]))
     row.redop = std::string(words[at++]);
-  // What follows is [root] and one or two timings of 3 or 4 columns each: the count decides, no header is needed.
+  // What follows is [root] and one or two timings of 3 or 4 columns each: the count decides, no
+  // header is needed.
   const std::size_t left = words.size() - at;
   const bool has_root = left == 9 || left == 7 || left == 5;
   if (has_root) {
@@ -124,7 +133,8 @@ std::optional<RankLine> rank_line_of(std::string_view line) {
   if (words.size() < 8 || words[0] != "#" || words[1] != "Rank") return std::nullopt;
   const auto rank = integer_of(words[2]);
   const auto on = std::find(words.begin(), words.end(), "on");
-  if (!rank || *rank < 0 || *rank > 10'000'000 || words.end() - on < 4 || on[2] != "device") return std::nullopt;
+  if (!rank || *rank < 0 || *rank > 10'000'000 || words.end() - on < 4 || on[2] != "device")
+    return std::nullopt;
   RankLine result{static_cast<int>(*rank), std::string(on[1]), ""};
   for (auto word = on + 4; word < words.end(); ++word) {
     if (word->starts_with('[')) continue;
@@ -139,9 +149,15 @@ Test test_named_in(std::string_view text) {
   for (const char c : text)
     if (c != '_' && c != '-') low += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   static constexpr std::array<std::pair<std::string_view, Test>, 10> names{
-      {{"allreduce", Test::all_reduce}, {"allgather", Test::all_gather}, {"reducescatter", Test::reduce_scatter},
-       {"broadcast", Test::broadcast}, {"alltoall", Test::all_to_all}, {"sendrecv", Test::send_recv},
-       {"hypercube", Test::hypercube}, {"scatterperf", Test::scatter}, {"gatherperf", Test::gather},
+      {{"allreduce", Test::all_reduce},
+       {"allgather", Test::all_gather},
+       {"reducescatter", Test::reduce_scatter},
+       {"broadcast", Test::broadcast},
+       {"alltoall", Test::all_to_all},
+       {"sendrecv", Test::send_recv},
+       {"hypercube", Test::hypercube},
+       {"scatterperf", Test::scatter},
+       {"gatherperf", Test::gather},
        {"reduceperf", Test::reduce}}};
   for (const auto& [name, test] : names)
     if (low.find(name) != std::string::npos) return test;

@@ -9,7 +9,8 @@
 
 namespace stepcast {
 namespace {
-/// All members of a group of which some are listed: the stride of the listed ones goes on; a single one fills consecutive ranks.
+/// All members of a group of which some are listed: the stride of the listed ones goes on; a single
+/// one fills consecutive ranks.
 std::vector<int> members_of(const WorkGroup& group, int size) {
   std::vector<int> ranks = group.ranks;
   std::sort(ranks.begin(), ranks.end());
@@ -25,13 +26,17 @@ std::vector<int> members_of(const WorkGroup& group, int size) {
 class ClusterTransport : public Transport {
  public:
   ClusterTransport(const ClusterSpec& cluster, const CollectiveProfile& profile)
-      : cluster_(cluster), model_(profile, cluster.node(0), cluster.fabric), topology_(make_topology(cluster)) {}
+      : cluster_(cluster),
+        model_(profile, cluster.node(0), cluster.fabric),
+        topology_(make_topology(cluster)) {}
 
-  bool carry(const Workload& w, const WorkOp& o, int rank, Network& network, std::function<void()> done) override {
+  bool carry(const Workload& w, const WorkOp& o, int rank, Network& network,
+             std::function<void()> done) override {
     if (o.bytes <= 0) return false;
     if (links_of_ != &network) {  // one network a replay
       links_.clear();
-      for (const LinkSpec& link : topology_->links()) links_.push_back(network.link(link.name, link.capacity.value));
+      for (const LinkSpec& link : topology_->links())
+        links_.push_back(network.link(link.name, link.capacity.value));
       links_of_ = &network;
     }
     std::vector<int> nodes;  // of the members, in rank order
@@ -50,9 +55,14 @@ class ClusterTransport : public Transport {
     std::sort(distinct.begin(), distinct.end());
     distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
     shape.nodes = static_cast<int>(distinct.size());
-    for (const int node : distinct) shape.ranks_per_node = std::max(shape.ranks_per_node, static_cast<int>(std::count(nodes.begin(), nodes.end(), node)));
-    for (const int node : distinct) shape.max_hops = std::max(shape.max_hops, node == distinct.front() ? 0 : topology_->hops(distinct.front(), node));
-    const Collective collective = o.kind == WorkKind::collective ? o.collective : Collective::send_recv;
+    for (const int node : distinct)
+      shape.ranks_per_node = std::max(
+          shape.ranks_per_node, static_cast<int>(std::count(nodes.begin(), nodes.end(), node)));
+    for (const int node : distinct)
+      shape.max_hops = std::max(
+          shape.max_hops, node == distinct.front() ? 0 : topology_->hops(distinct.front(), node));
+    const Collective collective =
+        o.kind == WorkKind::collective ? o.collective : Collective::send_recv;
     const CollectiveTerms terms = model_.terms(collective, Bytes(o.bytes), shape);
 
     auto open = std::make_shared<std::size_t>(1);
@@ -67,7 +77,9 @@ class ClusterTransport : public Transport {
       topology_->append_route(a, b, static_cast<std::uint64_t>(o.match), route);
       for (const LinkId id : route) mine.push_back(links_[id]);
       ++*open;
-      network.after(startup, [&network, mine, bytes = terms.edge_bytes, one_done] { network.start_flow(mine, bytes, one_done); });
+      network.after(startup, [&network, mine, bytes = terms.edge_bytes, one_done] {
+        network.start_flow(mine, bytes, one_done);
+      });
     };
     if (terms.pattern == CollectiveTerms::Pattern::pair || shape.nodes == 2) {
       add_edge(distinct[0], distinct[1]);
@@ -77,7 +89,8 @@ class ClusterTransport : public Transport {
         for (const int b : distinct)
           if (a != b) add_edge(a, b);
     } else {  // ring, tree and in-network reduction load each node's port once each way
-      for (std::size_t i = 0; i < distinct.size(); ++i) add_edge(distinct[i], distinct[(i + 1) % distinct.size()]);
+      for (std::size_t i = 0; i < distinct.size(); ++i)
+        add_edge(distinct[i], distinct[(i + 1) % distinct.size()]);
     }
     return true;
   }
@@ -85,7 +98,9 @@ class ClusterTransport : public Transport {
  private:
   int node_of(int rank) const {
     int node = 0;
-    for (int left = std::max(rank, 0); node + 1 < cluster_.nodes() && left >= cluster_.node(node).gpus; ++node, left -= cluster_.node(node - 1).gpus) {
+    for (int left = std::max(rank, 0);
+         node + 1 < cluster_.nodes() && left >= cluster_.node(node).gpus;
+         ++node, left -= cluster_.node(node - 1).gpus) {
     }
     return node;
   }
@@ -97,16 +112,21 @@ class ClusterTransport : public Transport {
 };
 }  // namespace
 
-std::unique_ptr<Transport> cluster_transport(const Workload& workload, const ClusterSpec& cluster, const CollectiveProfile& profile) {
+std::unique_ptr<Transport> cluster_transport(const Workload& workload, const ClusterSpec& cluster,
+                                             const CollectiveProfile& profile) {
   std::int64_t gpus = 0, needed = 0;
   for (int node = 0; node < cluster.nodes(); ++node) gpus += cluster.node(node).gpus;
   for (const WorkGroup& group : workload.groups) {
-    const auto members = members_of(group, std::max<int>(group.size, static_cast<int>(group.ranks.size())));
+    const auto members =
+        members_of(group, std::max<int>(group.size, static_cast<int>(group.ranks.size())));
     if (!members.empty()) needed = std::max<std::int64_t>(needed, members.back() + 1);
   }
-  for (const WorkRank& rank : workload.ranks) needed = std::max<std::int64_t>(needed, rank.rank + 1);
+  for (const WorkRank& rank : workload.ranks)
+    needed = std::max<std::int64_t>(needed, rank.rank + 1);
   if (needed > gpus)
-    throw InputError(Problem{"--cluster", "", fmt::format("has {} GPUs, the workload's ranks need {}", gpus, needed), fmt::format("--nodes {}", (needed + cluster.node(0).gpus - 1) / cluster.node(0).gpus)});
+    throw InputError(Problem{
+        "--cluster", "", fmt::format("has {} GPUs, the workload's ranks need {}", gpus, needed),
+        fmt::format("--nodes {}", (needed + cluster.node(0).gpus - 1) / cluster.node(0).gpus)});
   return std::make_unique<ClusterTransport>(cluster, profile);
 }
 }  // namespace stepcast

@@ -14,7 +14,8 @@ namespace {
 
 class Run {
  public:
-  Run(const Workload& workload, const ReplayOptions& options) : workload_(workload), options_(options), network_(make_network(EngineKind::native)) {
+  Run(const Workload& workload, const ReplayOptions& options)
+      : workload_(workload), options_(options), network_(make_network(EngineKind::native)) {
     build();
   }
   ReplayResult finish() {
@@ -28,25 +29,30 @@ class Run {
 
  private:
   struct RankState {
-    std::vector<std::uint32_t> waits_for;          // open dependencies
+    std::vector<std::uint32_t> waits_for;                    // open dependencies
     std::vector<std::uint32_t> first_dependant, dependants;  // compressed lists
-    std::vector<double> start, end;                // -1 = not yet
-    std::vector<double> moves;                     // of a collective or message: when its bytes begin to move
+    std::vector<double> start, end;                          // -1 = not yet
+    std::vector<double> moves;  // of a collective or message: when its bytes begin to move
   };
   struct Meeting {
     std::uint32_t expected = 0, arrived = 0;
-    double sent = -1;          // eager message: when its send began
-    bool is_delivered = false; // eager message: its bytes are there
+    double sent = -1;           // eager message: when its send began
+    bool is_delivered = false;  // eager message: its bytes are there
     std::vector<std::pair<std::uint32_t, std::uint32_t>> members;
   };
 
-  const WorkOp& op(std::uint32_t rank, std::uint32_t index) const { return workload_.ranks[rank].ops[index]; }
-  static bool meets(const WorkOp& o) { return o.kind == WorkKind::collective || o.kind == WorkKind::send || o.kind == WorkKind::recv; }
+  const WorkOp& op(std::uint32_t rank, std::uint32_t index) const {
+    return workload_.ranks[rank].ops[index];
+  }
+  static bool meets(const WorkOp& o) {
+    return o.kind == WorkKind::collective || o.kind == WorkKind::send || o.kind == WorkKind::recv;
+  }
   /// Collectives meet by (group, match); messages by (sender, receiver, match).
   std::string key_of(std::uint32_t rank, const WorkOp& o) const {
     if (o.kind == WorkKind::collective) return fmt::format("g{}/{}", o.group, o.match);
     const int mine = workload_.ranks[rank].rank;
-    return o.kind == WorkKind::send ? fmt::format("m{}>{}/{}", mine, o.peer, o.match) : fmt::format("m{}>{}/{}", o.peer, mine, o.match);
+    return o.kind == WorkKind::send ? fmt::format("m{}>{}/{}", mine, o.peer, o.match)
+                                    : fmt::format("m{}>{}/{}", o.peer, mine, o.match);
   }
 
   void build() {
@@ -69,7 +75,8 @@ class Run {
         if (last >= 0) edges.emplace_back(static_cast<std::uint32_t>(last), i);
         last = i;
         if (meets(ops[i])) {
-          const auto [at, is_new] = meeting_of.emplace(key_of(r, ops[i]), static_cast<std::uint32_t>(meetings_.size()));
+          const auto [at, is_new] =
+              meeting_of.emplace(key_of(r, ops[i]), static_cast<std::uint32_t>(meetings_.size()));
           if (is_new) meetings_.emplace_back();
           ++meetings_[at->second].expected;
           meeting_[r][i] = static_cast<std::int64_t>(at->second);
@@ -79,7 +86,8 @@ class Run {
       edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
       s.first_dependant.assign(ops.size() + 1, 0);
       for (const auto& [from, to] : edges) ++s.first_dependant[from + 1], ++s.waits_for[to];
-      for (std::size_t i = 1; i < s.first_dependant.size(); ++i) s.first_dependant[i] += s.first_dependant[i - 1];
+      for (std::size_t i = 1; i < s.first_dependant.size(); ++i)
+        s.first_dependant[i] += s.first_dependant[i - 1];
       s.dependants.reserve(edges.size());
       for (const auto& edge : edges) s.dependants.push_back(edge.second);
     }
@@ -100,13 +108,17 @@ class Run {
     Meeting& m = meetings_[at];
     m.members.emplace_back(rank, index);
     ++m.arrived;
-    if (workload_.messages == MessageRule::eager && o.kind != WorkKind::collective && m.expected == 2) return start_eager(at, rank, index);
+    if (workload_.messages == MessageRule::eager && o.kind != WorkKind::collective &&
+        m.expected == 2)
+      return start_eager(at, rank, index);
     if (m.arrived < m.expected) return;
     for (const auto& [r, i] : m.members) ranks_[r].moves[i] = network_->now();
     const auto all_done = [this, at] {
       for (const auto& [r, i] : meetings_[at].members) complete(r, i);
     };
-    if (options_.transport != nullptr && options_.transport->carry(workload_, o, workload_.ranks[rank].rank, *network_, all_done)) return;
+    if (options_.transport != nullptr &&
+        options_.transport->carry(workload_, o, workload_.ranks[rank].rank, *network_, all_done))
+      return;
     double transfer = o.duration_s;
     for (const auto& [r, i] : m.members) transfer = std::min(transfer, op(r, i).duration_s);
     network_->after(transfer, all_done);
@@ -127,7 +139,9 @@ class Run {
       for (const auto& [r, i] : meetings_[at].members)
         if (op(r, i).kind == WorkKind::recv) complete(r, i);
     };
-    if (options_.transport != nullptr && options_.transport->carry(workload_, o, workload_.ranks[rank].rank, *network_, delivered)) return;
+    if (options_.transport != nullptr &&
+        options_.transport->carry(workload_, o, workload_.ranks[rank].rank, *network_, delivered))
+      return;
     network_->after(o.duration_s, delivered);
   }
   void complete(std::uint32_t rank, std::uint32_t index) {
@@ -144,10 +158,13 @@ class Run {
     for (std::uint32_t r = 0; r < ranks_.size() && stuck.size() < 2; ++r)
       for (std::uint32_t i = 0; i < ranks_[r].end.size(); ++i)
         if (ranks_[r].start[i] >= 0 && ranks_[r].end[i] < 0) {
-          stuck.push_back(fmt::format("rank {} waits in {} ({})", workload_.ranks[r].rank, workload_.names.text_of(op(r, i).name), key_of(r, op(r, i))));
+          stuck.push_back(fmt::format("rank {} waits in {} ({})", workload_.ranks[r].rank,
+                                      workload_.names.text_of(op(r, i).name), key_of(r, op(r, i))));
           break;
         }
-    throw InputError(Problem{workload_.origin, "", "the recorded order cannot run: " + joined(stuck, "; "), "ranks of one job must come from one recording"});
+    throw InputError(Problem{workload_.origin, "",
+                             "the recorded order cannot run: " + joined(stuck, "; "),
+                             "ranks of one job must come from one recording"});
   }
 
   ReplayResult result() const {
@@ -191,22 +208,34 @@ class Run {
     if (options_.record_timeline) out.timeline = timeline();
     return out;
   }
-  /// Every moment of each rank's steps to its owner: unions of ever more kinds of work, and what each kind adds.
-  void account(ReplayResult& out, const std::vector<std::vector<double>>& markers, const std::vector<double>& first, const std::vector<double>& last) const {
+  /// Every moment of each rank's steps to its owner: unions of ever more kinds of work, and what
+  /// each kind adds.
+  void account(ReplayResult& out, const std::vector<std::vector<double>>& markers,
+               const std::vector<double>& first, const std::vector<double>& last) const {
     const auto ns = [](double seconds) { return ns_from_seconds(Seconds(seconds)); };
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       std::array<Intervals, kOwners - 1> busy;  // of this owner and all before it
       const auto add = [&](Owner owner, double begin, double end) {
-        for (auto k = static_cast<std::size_t>(owner); k < busy.size(); ++k) busy[k].add(ns(begin), ns(end));
+        for (auto k = static_cast<std::size_t>(owner); k < busy.size(); ++k)
+          busy[k].add(ns(begin), ns(end));
       };
       for (std::uint32_t i = 0; i < ranks_[r].end.size(); ++i) {
-        const double begin = ranks_[r].start[i], end = ranks_[r].end[i], moves = std::max(ranks_[r].moves[i], begin);
+        const double begin = ranks_[r].start[i], end = ranks_[r].end[i],
+                     moves = std::max(ranks_[r].moves[i], begin);
         switch (op(r, i).kind) {
-          case WorkKind::compute: add(Owner::compute, begin, end); break;
-          case WorkKind::copy: add(Owner::copy, begin, end); break;
-          case WorkKind::host: add(Owner::host, begin, end); break;
-          case WorkKind::marker: break;
-          default: add(Owner::waiting, begin, moves), add(Owner::transfer, moves, end);
+          case WorkKind::compute:
+            add(Owner::compute, begin, end);
+            break;
+          case WorkKind::copy:
+            add(Owner::copy, begin, end);
+            break;
+          case WorkKind::host:
+            add(Owner::host, begin, end);
+            break;
+          case WorkKind::marker:
+            break;
+          default:
+            add(Owner::waiting, begin, moves), add(Owner::transfer, moves, end);
         }
       }
       for (std::size_t s = 0; s < workload_.steps.size(); ++s) {
@@ -234,15 +263,23 @@ class Run {
     Timeline t;
     t.origin = "simulated";
     std::vector<NameId> names;
-    for (NameId i = 0; i < workload_.names.size(); ++i) names.push_back(t.names.id_of(workload_.names.text_of(i)));
+    for (NameId i = 0; i < workload_.names.size(); ++i)
+      names.push_back(t.names.id_of(workload_.names.text_of(i)));
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       const auto base = static_cast<std::uint32_t>(t.tracks.size());
-      for (const auto& lane : workload_.ranks[r].lanes) t.tracks.push_back({0, workload_.ranks[r].rank, lane});
+      for (const auto& lane : workload_.ranks[r].lanes)
+        t.tracks.push_back({0, workload_.ranks[r].rank, lane});
       for (std::uint32_t i = 0; i < ranks_[r].end.size(); ++i) {
         const WorkOp& o = op(r, i);
-        const GroupKind group = o.kind == WorkKind::collective ? workload_.groups[static_cast<std::size_t>(o.group)].kind : GroupKind::pp;
-        const Category category = o.kind == WorkKind::compute ? Category::compute : meets(o) ? exposed_category(group) : Category::other;
-        t.spans.push_back({base + o.lane, names[o.name], category, ns_from_seconds(Seconds(ranks_[r].start[i])), ns_from_seconds(Seconds(ranks_[r].end[i])), -1});
+        const GroupKind group = o.kind == WorkKind::collective
+                                    ? workload_.groups[static_cast<std::size_t>(o.group)].kind
+                                    : GroupKind::pp;
+        const Category category = o.kind == WorkKind::compute ? Category::compute
+                                  : meets(o)                  ? exposed_category(group)
+                                                              : Category::other;
+        t.spans.push_back({base + o.lane, names[o.name], category,
+                           ns_from_seconds(Seconds(ranks_[r].start[i])),
+                           ns_from_seconds(Seconds(ranks_[r].end[i])), -1});
       }
     }
     return t;
@@ -258,5 +295,7 @@ class Run {
 };
 }  // namespace
 
-ReplayResult replay(const Workload& workload, const ReplayOptions& options) { return Run(workload, options).finish(); }
+ReplayResult replay(const Workload& workload, const ReplayOptions& options) {
+  return Run(workload, options).finish();
+}
 }  // namespace stepcast

@@ -12,11 +12,15 @@
 
 namespace stepcast {
 namespace {
-constexpr Nanoseconds kFollows = 20'000;   // a stream-wait event releases work within a few microseconds
-constexpr Nanoseconds kNoticed = 3'000;    // readings of host and device clock agree to about this
+constexpr Nanoseconds kFollows =
+    20'000;  // a stream-wait event releases work within a few microseconds
+constexpr Nanoseconds kNoticed = 3'000;  // readings of host and device clock agree to about this
 
 /// Where a collective of one event meets its peers.
-struct Meeting { std::int64_t match = 0; std::int64_t transfer = 0; };
+struct Meeting {
+  std::int64_t match = 0;
+  std::int64_t transfer = 0;
+};
 using Meetings = std::map<std::pair<std::uint32_t, std::uint32_t>, Meeting>;  // (trace, event)
 
 /// One op to be, still in clock time.
@@ -31,14 +35,23 @@ struct Draft {
 
 class RankBuilder {
  public:
-  RankBuilder(const RankTrace& trace, std::uint32_t index, Nanoseconds zero, Workload& w, const Meetings& meetings, const std::map<std::string, std::int32_t>& groups)
-      : trace_(trace), index_(index), zero_(zero), w_(w), meetings_(meetings), groups_(groups), step_of_(steps_of_events(trace)) {}
+  RankBuilder(const RankTrace& trace, std::uint32_t index, Nanoseconds zero, Workload& w,
+              const Meetings& meetings, const std::map<std::string, std::int32_t>& groups)
+      : trace_(trace),
+        index_(index),
+        zero_(zero),
+        w_(w),
+        meetings_(meetings),
+        groups_(groups),
+        step_of_(steps_of_events(trace)) {}
 
   WorkRank build() {
     draft_device_and_host();
-    std::stable_sort(drafts_.begin(), drafts_.end(), [](const Draft& a, const Draft& b) { return a.start < b.start; });
+    std::stable_sort(drafts_.begin(), drafts_.end(),
+                     [](const Draft& a, const Draft& b) { return a.start < b.start; });
     for (std::uint32_t i = 0; i < drafts_.size(); ++i)
-      if (drafts_[i].event != kNone && drafts_[i].kind != WorkKind::marker && !drafts_[i].is_wait) draft_of_event_[drafts_[i].event] = i;
+      if (drafts_[i].event != kNone && drafts_[i].kind != WorkKind::marker && !drafts_[i].is_wait)
+        draft_of_event_[drafts_[i].event] = i;
     return emit();
   }
 
@@ -50,15 +63,19 @@ class RankBuilder {
   }
   std::int32_t step_at(Nanoseconds t) const {
     std::int32_t found = -1;
-    for (std::size_t s = 0; s < trace_.steps.size() && trace_.steps[s].start <= t; ++s) found = static_cast<std::int32_t>(s);
+    for (std::size_t s = 0; s < trace_.steps.size() && trace_.steps[s].start <= t; ++s)
+      found = static_cast<std::int32_t>(s);
     return found;
   }
   /// The thread whose events carry the step marks, or the one with most launches.
   std::uint32_t main_track() const {
     std::map<std::uint32_t, std::int64_t> launches;
     for (const TraceEvent& e : trace_.events) {
-      if ((e.kind == EventKind::annotation || e.kind == EventKind::host_op) && trace_.names.text_of(e.name).starts_with("ProfilerStep")) return e.track;
-      if (!trace_.tracks[e.track].is_device) launches[e.track] += e.kind == EventKind::launch ? 1 : 0;
+      if ((e.kind == EventKind::annotation || e.kind == EventKind::host_op) &&
+          trace_.names.text_of(e.name).starts_with("ProfilerStep"))
+        return e.track;
+      if (!trace_.tracks[e.track].is_device)
+        launches[e.track] += e.kind == EventKind::launch ? 1 : 0;
     }
     std::uint32_t best = 0;
     std::int64_t most = -1;
@@ -75,7 +92,8 @@ class RankBuilder {
       d.start = d.end = at, d.kind = WorkKind::marker, d.lane = main, d.step = step;
       drafts_.push_back(d);
     };
-    for (std::size_t s = 0; s < trace_.steps.size(); ++s) add_marker(trace_.steps[s].start, static_cast<std::int32_t>(s));
+    for (std::size_t s = 0; s < trace_.steps.size(); ++s)
+      add_marker(trace_.steps[s].start, static_cast<std::int32_t>(s));
     add_marker(end, -1);
     // Latest device end known to have been waited for needs the device work first.
     std::vector<std::pair<Nanoseconds, std::uint32_t>> device_ends;  // (end, event)
@@ -83,8 +101,11 @@ class RankBuilder {
       const TraceEvent& e = trace_.events[i];
       if (!e.is_on_device() || !trace_.tracks[e.track].is_device || step_of_[i] == kNone) continue;
       Draft d;
-      d.start = e.start, d.end = e.end(), d.event = i, d.lane = e.track, d.step = static_cast<std::int32_t>(step_of_[i]), d.name = e.name;
-      d.kind = e.kind == EventKind::kernel ? WorkKind::compute : e.kind == EventKind::collective ? WorkKind::collective : WorkKind::copy;
+      d.start = e.start, d.end = e.end(), d.event = i, d.lane = e.track,
+      d.step = static_cast<std::int32_t>(step_of_[i]), d.name = e.name;
+      d.kind = e.kind == EventKind::kernel       ? WorkKind::compute
+               : e.kind == EventKind::collective ? WorkKind::collective
+                                                 : WorkKind::copy;
       drafts_.push_back(d);
       device_ends.emplace_back(e.end(), i);
     }
@@ -95,25 +116,37 @@ class RankBuilder {
     for (std::uint32_t i = 0; i < trace_.events.size(); ++i) {
       const TraceEvent& e = trace_.events[i];
       const bool is_gloo = e.kind == EventKind::collective && !trace_.tracks[e.track].is_device;
-      if ((e.kind != EventKind::launch && e.kind != EventKind::sync && !is_gloo) || e.start < begin || e.start >= end) continue;
+      if ((e.kind != EventKind::launch && e.kind != EventKind::sync && !is_gloo) ||
+          e.start < begin || e.start >= end)
+        continue;
       Draft d;
-      d.start = e.start, d.end = e.end(), d.event = i, d.lane = e.track, d.step = step_at(e.start), d.name = e.name;
+      d.start = e.start, d.end = e.end(), d.event = i, d.lane = e.track, d.step = step_at(e.start),
+      d.name = e.name;
       d.kind = is_gloo ? WorkKind::collective : WorkKind::host;
-      // Which device work did the call wait for? The last one that ended while it ran and was launched before it.
+      // Which device work did the call wait for? The last one that ended while it ran and was
+      // launched before it.
       std::uint32_t waited = kNone;
       const auto own = first_device_of.find(i);
       if (e.kind == EventKind::sync) {
-        auto after = std::upper_bound(device_ends.begin(), device_ends.end(), std::pair{e.end() + kNoticed, kNone});
+        auto after = std::upper_bound(device_ends.begin(), device_ends.end(),
+                                      std::pair{e.end() + kNoticed, kNone});
         while (after != device_ends.begin()) {
           --after;
           if (after->first <= e.start) break;
           const TraceEvent& device = trace_.events[after->second];
-          if (device.launch == kNone || trace_.events[device.launch].start < e.start) { waited = after->second; break; }
+          if (device.launch == kNone || trace_.events[device.launch].start < e.start) {
+            waited = after->second;
+            break;
+          }
         }
-      } else if (own != first_device_of.end() && trace_.events[own->second].end() <= e.end() + kNoticed && trace_.events[own->second].end() > e.start) {
+      } else if (own != first_device_of.end() &&
+                 trace_.events[own->second].end() <= e.end() + kNoticed &&
+                 trace_.events[own->second].end() > e.start) {
         waited = own->second;
       }
-      if (own != first_device_of.end()) d.end = std::clamp(trace_.events[own->second].start, e.start, e.end());  // work may start before the call returns
+      if (own != first_device_of.end())
+        d.end = std::clamp(trace_.events[own->second].start, e.start,
+                           e.end());  // work may start before the call returns
       if (waited == kNone) {
         drafts_.push_back(d);
         continue;
@@ -130,9 +163,10 @@ class RankBuilder {
 
   WorkRank emit() {
     rank_.rank = trace_.rank >= 0 ? trace_.rank : static_cast<int>(index_);
-    std::map<std::uint32_t, std::uint32_t> last_on_track;                   // track -> op
-    std::map<std::uint32_t, Nanoseconds> free_at;                           // track -> clock
-    std::vector<std::pair<Nanoseconds, std::uint32_t>> recent_device;       // (end, op) in order of end, a short tail
+    std::map<std::uint32_t, std::uint32_t> last_on_track;  // track -> op
+    std::map<std::uint32_t, Nanoseconds> free_at;          // track -> clock
+    std::vector<std::pair<Nanoseconds, std::uint32_t>>
+        recent_device;  // (end, op) in order of end, a short tail
     std::vector<std::uint32_t> op_of_draft(drafts_.size(), kNone);
     std::map<std::uint32_t, std::pair<Nanoseconds, std::uint32_t>> last_host;  // track -> (end, op)
     for (std::uint32_t i = 0; i < drafts_.size(); ++i) {
@@ -140,8 +174,12 @@ class RankBuilder {
       const auto mine = static_cast<std::uint32_t>(rank_.ops.size());
       WorkOp o;
       o.kind = d.kind, o.lane = lane_of(d.lane), o.step = d.step;
-      o.name = w_.names.id_of(d.kind == WorkKind::marker ? (d.step < 0 ? "end" : fmt::format("step {}", w_.steps[static_cast<std::size_t>(d.step)].number))
-                                                         : trace_.names.text_of(d.name));
+      o.name = w_.names.id_of(
+          d.kind == WorkKind::marker
+              ? (d.step < 0
+                     ? "end"
+                     : fmt::format("step {}", w_.steps[static_cast<std::size_t>(d.step)].number))
+              : trace_.names.text_of(d.name));
       // A step mark has no event; it lies on a device track where a trace has no host thread.
       const bool is_device = d.event != kNone && trace_.tracks[d.lane].is_device;
       const auto before = free_at.find(d.lane);
@@ -153,28 +191,35 @@ class RankBuilder {
       if (is_device) {
         const TraceEvent& e = trace_.events[d.event];
         if (e.launch != kNone)
-          if (const auto found = draft_of_event_.find(e.launch); found != draft_of_event_.end() && op_of_draft[found->second] != kNone)
+          if (const auto found = draft_of_event_.find(e.launch);
+              found != draft_of_event_.end() && op_of_draft[found->second] != kNone)
             wait_for(op_of_draft[found->second], drafts_[found->second].end);
         if (d.start - ready > kFollows)
           for (auto other = recent_device.rbegin(); other != recent_device.rend(); ++other) {
             if (other->first > d.start + kNoticed) continue;
             if (d.start - other->first > kFollows) break;
-            if (rank_.ops[other->second].lane != o.lane) { wait_for(other->second, std::min(other->first, d.start)); break; }
+            if (rank_.ops[other->second].lane != o.lane) {
+              wait_for(other->second, std::min(other->first, d.start));
+              break;
+            }
           }
         o.delay_s = seconds_from_ns(std::max<Nanoseconds>(0, d.start - ready)).value;
         o.duration_s = seconds_from_ns(d.end - d.start).value;
         if (d.kind == WorkKind::collective) meet(d.event, o);
       } else {
         if (d.waits_for)
-          if (const auto found = draft_of_event_.find(*d.waits_for); found != draft_of_event_.end() && op_of_draft[found->second] != kNone)
+          if (const auto found = draft_of_event_.find(*d.waits_for);
+              found != draft_of_event_.end() && op_of_draft[found->second] != kNone)
             wait_for(op_of_draft[found->second], drafts_[found->second].end);
         // A pause during which another thread worked: this call follows that one.
         Nanoseconds other_end = ready;
         std::uint32_t other_op = kNone;
         for (const auto& [track, last] : last_host)
-          if (track != d.lane && last.first > other_end && last.first <= d.start) other_end = last.first, other_op = last.second;
+          if (track != d.lane && last.first > other_end && last.first <= d.start)
+            other_end = last.first, other_op = last.second;
         if (other_op != kNone) wait_for(other_op, other_end);
-        // The host's own work since then is its duration; a call made early cannot make it negative.
+        // The host's own work since then is its duration; a call made early cannot make it
+        // negative.
         if (d.kind == WorkKind::collective) {
           o.delay_s = seconds_from_ns(std::max<Nanoseconds>(0, d.start - ready)).value;
           o.duration_s = seconds_from_ns(d.end - d.start).value;
@@ -189,7 +234,8 @@ class RankBuilder {
       op_of_draft[i] = mine;
       free_at[d.lane] = std::max(ready, d.end);
       if (is_device) {
-        auto at = std::upper_bound(recent_device.begin(), recent_device.end(), std::pair{d.end, kNone});
+        auto at =
+            std::upper_bound(recent_device.begin(), recent_device.end(), std::pair{d.end, kNone});
         recent_device.insert(at, {d.end, mine});
         if (recent_device.size() > 256) recent_device.erase(recent_device.begin());
       }
@@ -201,14 +247,18 @@ class RankBuilder {
     const CollectiveCall& call = trace_.collectives[trace_.events[event].collective];
     o.bytes = call.bytes;
     o.collective = call.collective.value_or(Collective::broadcast);
-    o.name = w_.names.id_of(call.source == CollectiveSource::kernel_name || call.source == CollectiveSource::unknown ? trace_.names.text_of(trace_.events[event].name) : call.name);
+    o.name = w_.names.id_of(call.source == CollectiveSource::kernel_name ||
+                                    call.source == CollectiveSource::unknown
+                                ? trace_.names.text_of(trace_.events[event].name)
+                                : call.name);
     o.group = groups_.at(group_key(trace_, call));
     const auto found = meetings_.find({index_, event});
     if (found != meetings_.end()) {
       o.match = found->second.match;
       o.duration_s = seconds_from_ns(found->second.transfer).value;
     } else {
-      o.match = (std::int64_t{1} << 40) * (index_ + 1) + event;  // alone: its own duration, waiting for absent ranks included
+      o.match = (std::int64_t{1} << 40) * (index_ + 1) +
+                event;  // alone: its own duration, waiting for absent ranks included
     }
   }
 
@@ -224,16 +274,21 @@ class RankBuilder {
   std::map<std::uint32_t, std::uint16_t> lanes_;
   WorkRank rank_;
 };
-/// Host work between two recorded calls is fixed in a replay: where it makes up the step, a faster network or GPU shows little.
+/// Host work between two recorded calls is fixed in a replay: where it makes up the step, a faster
+/// network or GPU shows little.
 void note_host_time(Workload& w) {
-  constexpr double kPause = 1e-3;  // a call and the Python around it take microseconds; more is a wait or work that was not recorded
+  constexpr double kPause = 1e-3;  // a call and the Python around it take microseconds; more is a
+                                   // wait or work that was not recorded
   double pauses = 0, all = 0;
   for (const WorkRank& rank : w.ranks)
     for (const WorkOp& o : rank.ops)
       if (o.kind == WorkKind::host && o.duration_s > kPause) pauses += o.duration_s;
   for (const WorkStep& step : w.steps) all += step.measured_s * static_cast<double>(w.ranks.size());
   if (all > 0 && pauses > 0.2 * all)
-    w.notes.push_back(fmt::format("host pauses above 1 ms without a recorded call fill {:.0f} % of the steps: they are taken as the host's own work and stay when network or GPU change", 100 * std::min(1.0, pauses / all)));
+    w.notes.push_back(
+        fmt::format("host pauses above 1 ms without a recorded call fill {:.0f} % of the steps: "
+                    "they are taken as the host's own work and stay when network or GPU change",
+                    100 * std::min(1.0, pauses / all)));
 }
 }  // namespace
 
@@ -255,7 +310,10 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
         const bool is_message = call.collective == Collective::send_recv && call.peer >= 0;
         // A group that nothing describes and no number bounds is the world's.
         const int size = is_message ? 2 : call.group_size > 0 ? call.group_size : trace.world;
-        w.groups.push_back({name, is_message ? GroupKind::pp : group_kind_of(call), size, is_message ? std::vector{std::min(trace.rank, call.peer), std::max(trace.rank, call.peer)} : call.ranks});
+        w.groups.push_back({name, is_message ? GroupKind::pp : group_kind_of(call), size,
+                            is_message ? std::vector{std::min(trace.rank, call.peer),
+                                                     std::max(trace.rank, call.peer)}
+                                       : call.ranks});
       }
     }
   }
@@ -263,7 +321,8 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
   for (std::size_t s = 0; s < steps; ++s) {
     double slowest = 0;
     for (const RankTrace& trace : traces) {
-      const Nanoseconds end = s + 1 < trace.steps.size() ? trace.steps[s + 1].start : trace.steps[s].end;
+      const Nanoseconds end =
+          s + 1 < trace.steps.size() ? trace.steps[s + 1].start : trace.steps[s].end;
       slowest = std::max(slowest, seconds_from_ns(end - trace.steps[s].start).value);
     }
     w.steps.push_back({traces.front().steps[s].number, slowest});
@@ -272,17 +331,24 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
   std::int64_t id = 0;
   for (const MatchedCollective& m : match_collectives(traces, anomalies)) {
     ++id;
-    for (const auto& member : m.members) meetings[{member.trace, member.event}] = {id, ns_from_seconds(m.transfer)};
+    for (const auto& member : m.members)
+      meetings[{member.trace, member.event}] = {id, ns_from_seconds(m.transfer)};
   }
   for (std::uint32_t t = 0; t < traces.size(); ++t)
-    if (!traces[t].steps.empty()) w.ranks.push_back(RankBuilder(traces[t], t, zero, w, meetings, groups).build());
+    if (!traces[t].steps.empty())
+      w.ranks.push_back(RankBuilder(traces[t], t, zero, w, meetings, groups).build());
   if (!traces.front().devices.empty()) w.device = traces.front().devices.front();
-  anomalies.add("collectives_out_of_order", Severity::warning, "collectives that the recorded ranks start in orders that cannot meet: each takes its own time, waiting included",
+  anomalies.add("collectives_out_of_order", Severity::warning,
+                "collectives that the recorded ranks start in orders that cannot meet: each takes "
+                "its own time, waiting included",
                 traces.front().file, dissolve_impossible_meetings(w));
   note_host_time(w);
   for (const WorkGroup& g : w.groups)
     if (g.size > static_cast<int>(w.ranks.size()) && g.kind != GroupKind::pp)
-      w.notes.push_back(fmt::format("group {} has {} ranks, {} are recorded: waiting for the others is inside their collectives", g.name, g.size, w.ranks.size()));
+      w.notes.push_back(
+          fmt::format("group {} has {} ranks, {} are recorded: waiting for the others is inside "
+                      "their collectives",
+                      g.name, g.size, w.ranks.size()));
   return w;
 }
 }  // namespace stepcast

@@ -12,31 +12,45 @@
 
 namespace stepcast::straggler {
 namespace {
-constexpr double kTogether = 5e-6;  // rows of one batched call are stamped within a few microseconds
+constexpr double kTogether =
+    5e-6;  // rows of one batched call are stamped within a few microseconds
 constexpr std::int64_t kLimit = std::int64_t{1} << 30;
 
-struct Row { int dp = 0, stage = 0, rank = 0; std::int64_t step = 0, sequence = 0; std::string type; double start = 0, duration = 0; double end() const { return start + duration; } };
+struct Row {
+  int dp = 0, stage = 0, rank = 0;
+  std::int64_t step = 0, sequence = 0;
+  std::string type;
+  double start = 0, duration = 0;
+  double end() const { return start + duration; }
+};
 bool ends_with(const std::string& text, std::string_view tail) { return text.ends_with(tail); }
 bool is_message(const Row& r) { return ends_with(r.type, "-send") || ends_with(r.type, "-recv"); }
 
-/// Who takes part in a collective of this type, as a group name: reductions and gathers of one stage's replicas; the tied embedding's
-/// of first and last stage; the gradient norm inside the clip is a reduction over everyone.
+/// Who takes part in a collective of this type, as a group name: reductions and gathers of one
+/// stage's replicas; the tied embedding's of first and last stage; the gradient norm inside the
+/// clip is a reduction over everyone.
 std::string group_of(const Row& r) {
   if (r.type == "optimizer-clip-main-grad") return "world";
   if (r.type == "embedding-grads-all-reduce") return fmt::format("embedding dp{}", r.dp);
-  if (ends_with(r.type, "-all-reduce") || ends_with(r.type, "-reduce-scatter") || ends_with(r.type, "-all-gather")) return fmt::format("dp stage{}", r.stage);
+  if (ends_with(r.type, "-all-reduce") || ends_with(r.type, "-reduce-scatter") ||
+      ends_with(r.type, "-all-gather"))
+    return fmt::format("dp stage{}", r.stage);
   return "";
 }
 Collective collective_of(const std::string& type) {
-  return ends_with(type, "-reduce-scatter") ? Collective::reduce_scatter : ends_with(type, "-all-gather") ? Collective::all_gather : Collective::all_reduce;
+  return ends_with(type, "-reduce-scatter") ? Collective::reduce_scatter
+         : ends_with(type, "-all-gather")   ? Collective::all_gather
+                                            : Collective::all_reduce;
 }
 
 class Builder {
  public:
-  Builder(std::vector<Row> rows, const std::string& path, Anomalies& anomalies) : rows_(std::move(rows)), path_(path), anomalies_(anomalies) {}
+  Builder(std::vector<Row> rows, const std::string& path, Anomalies& anomalies)
+      : rows_(std::move(rows)), path_(path), anomalies_(anomalies) {}
   Workload build() {
     std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
-      return std::tie(a.rank, a.step, a.start, a.type, a.sequence) < std::tie(b.rank, b.step, b.start, b.type, b.sequence);
+      return std::tie(a.rank, a.step, a.start, a.type, a.sequence) <
+             std::tie(b.rank, b.step, b.start, b.type, b.sequence);
     });
     w_.origin = "straggler-table";
     w_.rule = StepRule::span;
@@ -44,7 +58,8 @@ class Builder {
     std::map<std::int64_t, std::pair<double, double>> spans;
     for (const Row& r : rows_) {
       auto [at, is_new] = spans.emplace(r.step, std::pair{r.start, r.end()});
-      if (!is_new) at->second = {std::min(at->second.first, r.start), std::max(at->second.second, r.end())};
+      if (!is_new)
+        at->second = {std::min(at->second.first, r.start), std::max(at->second.second, r.end())};
     }
     for (const auto& [number, span] : spans) {
       step_index_[number] = static_cast<std::int32_t>(w_.steps.size());
@@ -61,7 +76,8 @@ class Builder {
   }
 
  private:
-  /// Messages pair by (step, replica, boundary, direction, sequence); collectives by (step, group, type, occurrence).
+  /// Messages pair by (step, replica, boundary, direction, sequence); collectives by (step, group,
+  /// type, occurrence).
   std::string meeting_of(const Row& r) const {
     if (is_message(r)) {
       const bool is_forward = r.type.starts_with("forward");
@@ -84,14 +100,15 @@ class Builder {
     }
   }
   void add_rank(std::size_t begin, std::size_t end) {
-    WorkRank rank{rows_[begin].rank, rows_[begin].stage, {"worker", "batched send", "batched send 2"}, {}};
+    WorkRank rank{
+        rows_[begin].rank, rows_[begin].stage, {"worker", "batched send", "batched send 2"}, {}};
     std::vector<std::uint32_t> frontier;  // what the next call waits for
     double free_at = 0;
     std::int64_t step = -1;
     for (std::size_t i = begin; i < end;) {
       std::size_t batch_end = i + 1;
-      while (batch_end < end && rows_[batch_end].step == rows_[i].step && is_message(rows_[i]) && is_message(rows_[batch_end]) &&
-             rows_[batch_end].start - rows_[i].start < kTogether)
+      while (batch_end < end && rows_[batch_end].step == rows_[i].step && is_message(rows_[i]) &&
+             is_message(rows_[batch_end]) && rows_[batch_end].start - rows_[i].start < kTogether)
         ++batch_end;
       if (rows_[i].step != step) {  // steps of the table are apart; each starts on its own
         step = rows_[i].step;
@@ -124,7 +141,8 @@ class Builder {
     if (!is_message(r) && group.empty()) return o;
     const Meeting& m = meetings_[meeting_of(r)];
     o.match = m.id;
-    // What is left of the last arriver's time; ends of one meeting differ by clock noise, the earliest keeps it a lower bound.
+    // What is left of the last arriver's time; ends of one meeting differ by clock noise, the
+    // earliest keeps it a lower bound.
     o.duration_s = std::clamp(m.last_end - m.last_start, 0.0, std::max(r.duration, 0.0));
     if (is_message(r)) {
       const bool is_forward = r.type.starts_with("forward"), is_send = ends_with(r.type, "-send");
@@ -133,22 +151,36 @@ class Builder {
       o.kind = is_send ? WorkKind::send : WorkKind::recv;
       o.peer = peer == rank_at_.end() ? -1 : peer->second;
       if (m.members != 2) {
-        anomalies_.add("message_without_partner", Severity::warning, "a send or receive whose other end is not in the table keeps its own duration", path_);
+        anomalies_.add(
+            "message_without_partner", Severity::warning,
+            "a send or receive whose other end is not in the table keeps its own duration", path_);
         o.kind = WorkKind::compute, o.duration_s = r.duration;
       }
       return o;
     }
     o.kind = WorkKind::collective;
     o.collective = collective_of(r.type);
-    const auto [at, is_new] = group_index_.emplace(group, static_cast<std::int32_t>(w_.groups.size()));
-    if (is_new) w_.groups.push_back({group, group == "world" ? GroupKind::world : group.starts_with("emb") ? GroupKind::embedding : GroupKind::dp, 0, {}});
+    const auto [at, is_new] =
+        group_index_.emplace(group, static_cast<std::int32_t>(w_.groups.size()));
+    if (is_new)
+      w_.groups.push_back({group,
+                           group == "world"           ? GroupKind::world
+                           : group.starts_with("emb") ? GroupKind::embedding
+                                                      : GroupKind::dp,
+                           0,
+                           {}});
     o.group = at->second;
     WorkGroup& g = w_.groups[static_cast<std::size_t>(o.group)];
-    if (std::find(g.ranks.begin(), g.ranks.end(), r.rank) == g.ranks.end()) g.ranks.push_back(r.rank), ++g.size;
+    if (std::find(g.ranks.begin(), g.ranks.end(), r.rank) == g.ranks.end())
+      g.ranks.push_back(r.rank), ++g.size;
     return o;
   }
 
-  struct Meeting { std::int64_t id = 0; double last_start = 0, last_end = 0, first_end = 0; int members = 0; };
+  struct Meeting {
+    std::int64_t id = 0;
+    double last_start = 0, last_end = 0, first_end = 0;
+    int members = 0;
+  };
   std::vector<Row> rows_;
   const std::string& path_;
   Anomalies& anomalies_;
@@ -163,30 +195,38 @@ class Builder {
 
 bool sniff(std::string_view head) {
   const std::string_view line = head.substr(0, std::min(head.find('\n'), head.size()));
-  return line.find("optype") != std::string_view::npos && line.find("start_ts") != std::string_view::npos && line.find("stage") != std::string_view::npos;
+  return line.find("optype") != std::string_view::npos &&
+         line.find("start_ts") != std::string_view::npos &&
+         line.find("stage") != std::string_view::npos;
 }
 
 Workload read_table(const std::string& path, Anomalies& anomalies) {
   const CsvTable table = CsvTable::parse(read_all(path, kLimit), path).value_or_throw();
   Problems problems;
-  for (const char* column : {"dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id"})
-    if (!table.has_column(column)) problems.add({path, "line 1", std::string("has no column ") + column, ""});
+  for (const char* column :
+       {"dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration", "seq_id"})
+    if (!table.has_column(column))
+      problems.add({path, "line 1", std::string("has no column ") + column, ""});
   if (!problems.empty()) throw InputError(problems);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     std::array<double, 7> v{};
     bool is_good = !table.text(i, "optype").empty();
     std::size_t k = 0;
-    for (const char* column : {"dp_rank", "stage", "rank", "step", "start_ts", "duration", "seq_id"}) {
+    for (const char* column :
+         {"dp_rank", "stage", "rank", "step", "start_ts", "duration", "seq_id"}) {
       const auto number = table.number(i, column);
       is_good = is_good && number && std::abs(*number) < 1e9;
       v[k++] = number.value_or(0);
     }
     if (!is_good || v[5] < 0) {
-      anomalies.add("row_unreadable", Severity::error, "rows without numbers where numbers belong are lost", fmt::format("{}:{}", path, table.line_of(i)));
+      anomalies.add("row_unreadable", Severity::error,
+                    "rows without numbers where numbers belong are lost",
+                    fmt::format("{}:{}", path, table.line_of(i)));
       continue;
     }
-    rows.push_back({static_cast<int>(v[0]), static_cast<int>(v[1]), static_cast<int>(v[2]), static_cast<std::int64_t>(v[3]), static_cast<std::int64_t>(v[6]),
+    rows.push_back({static_cast<int>(v[0]), static_cast<int>(v[1]), static_cast<int>(v[2]),
+                    static_cast<std::int64_t>(v[3]), static_cast<std::int64_t>(v[6]),
                     table.text(i, "optype"), v[4], v[5]});
   }
   if (rows.empty()) throw InputError(Problem{path, "", "holds no operation", ""});

@@ -13,15 +13,23 @@ namespace stepcast {
 namespace {
 constexpr double kWidth = 960, kHeight = 600, kLeft = 92, kRight = 36, kTop = 84, kBottom = 76;
 constexpr Colour kInk{33, 37, 41}, kSoft{108, 117, 125}, kGrid{226, 230, 234}, kAxis{134, 142, 150};
-// Okabe and Ito's colours, told apart by colour-blind readers as well ("Color universal design", 2008).
-constexpr std::array<Colour, 7> kColours{{{0, 114, 178}, {213, 94, 0}, {0, 158, 115}, {204, 121, 167}, {230, 159, 0}, {86, 180, 233}, {90, 90, 90}}};
+// Okabe and Ito's colours, told apart by colour-blind readers as well ("Color universal design",
+// 2008).
+constexpr std::array<Colour, 7> kColours{{{0, 114, 178},
+                                          {213, 94, 0},
+                                          {0, 158, 115},
+                                          {204, 121, 167},
+                                          {230, 159, 0},
+                                          {86, 180, 233},
+                                          {90, 90, 90}}};
 
 class Drawing {
  public:
   Drawing(const Chart& chart, Canvas& canvas) : chart_(chart), canvas_(canvas) { set_scales(); }
   void draw() {
     canvas_.text({kLeft, 36}, chart_.title, 20, kInk, Anchor::start, true);
-    if (!chart_.subtitle.empty()) canvas_.text({kLeft, 58}, chart_.subtitle, 12.5, kSoft, Anchor::start);
+    if (!chart_.subtitle.empty())
+      canvas_.text({kLeft, 58}, chart_.subtitle, 12.5, kSoft, Anchor::start);
     draw_axes();
     std::size_t colour = 0;
     for (const ChartSeries& series : chart_.series) {
@@ -35,7 +43,8 @@ class Drawing {
 
  private:
   bool is_drawable(double x, double y) const {
-    return std::isfinite(x) && std::isfinite(y) && (!chart_.x.is_log || x > 0) && (!chart_.y.is_log || y > 0);
+    return std::isfinite(x) && std::isfinite(y) && (!chart_.x.is_log || x > 0) &&
+           (!chart_.y.is_log || y > 0);
   }
   void set_scales() {
     double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY;
@@ -43,20 +52,31 @@ class Drawing {
     for (const ChartSeries& s : chart_.series)
       for (std::size_t i = 0; i < s.x.size(); ++i) {
         if (!is_drawable(s.x[i], s.y[i])) continue;
-        x0 = std::min(x0, s.x[i]); x1 = std::max(x1, s.x[i]);
-        y0 = std::min(y0, s.y[i]); y1 = std::max(y1, s.y[i]);
+        x0 = std::min(x0, s.x[i]);
+        x1 = std::max(x1, s.x[i]);
+        y0 = std::min(y0, s.y[i]);
+        y1 = std::max(y1, s.y[i]);
         is_whole = is_whole && s.x[i] == std::floor(s.x[i]);
       }
-    if (x0 > x1) { x0 = y0 = chart_.x.is_log || chart_.y.is_log ? 1 : 0; x1 = y1 = x0 + 1; }
+    if (x0 > x1) {
+      x0 = y0 = chart_.x.is_log || chart_.y.is_log ? 1 : 0;
+      x1 = y1 = x0 + 1;
+    }
     y_ = axis_scale(y0, y1, chart_.y.is_log, false);
     x_ = axis_scale(x0, x1, chart_.x.is_log, is_whole && x1 <= 1 << 20);
     if (!chart_.x.categories.empty()) {
-      x_ = {.low = -0.5, .high = static_cast<double>(chart_.x.categories.size()) - 0.5, .is_log = false, .ticks = {}};
-      for (std::size_t i = 0; i < chart_.x.categories.size(); ++i) x_.ticks.push_back(static_cast<double>(i));
+      x_ = {.low = -0.5,
+            .high = static_cast<double>(chart_.x.categories.size()) - 0.5,
+            .is_log = false,
+            .ticks = {}};
+      for (std::size_t i = 0; i < chart_.x.categories.size(); ++i)
+        x_.ticks.push_back(static_cast<double>(i));
     }
   }
   double x_at(double v) const { return kLeft + x_.share_of(v) * (kWidth - kLeft - kRight); }
-  double y_at(double v) const { return kHeight - kBottom - y_.share_of(v) * (kHeight - kTop - kBottom); }
+  double y_at(double v) const {
+    return kHeight - kBottom - y_.share_of(v) * (kHeight - kTop - kBottom);
+  }
 
   void draw_axes() {
     const double bottom = kHeight - kBottom;
@@ -68,11 +88,14 @@ class Drawing {
       const double x = x_at(tick);
       if (chart_.x.categories.empty()) canvas_.polyline({{x, kTop}, {x, bottom}}, {kGrid, 1, 0});
       canvas_.polyline({{x, bottom}, {x, bottom + 5}}, {kAxis, 1.2, 0});
-      const std::string label = chart_.x.categories.empty() ? tick_text(tick) : chart_.x.categories[static_cast<std::size_t>(tick)];
+      const std::string label = chart_.x.categories.empty()
+                                    ? tick_text(tick)
+                                    : chart_.x.categories[static_cast<std::size_t>(tick)];
       canvas_.text({x, bottom + 22}, label, 13, kInk, Anchor::middle);
     }
     canvas_.polyline({{kLeft, kTop}, {kLeft, bottom}, {kWidth - kRight, bottom}}, {kAxis, 1.2, 0});
-    canvas_.text({(kLeft + kWidth - kRight) / 2, kHeight - 26}, chart_.x.title, 14, kInk, Anchor::middle);
+    canvas_.text({(kLeft + kWidth - kRight) / 2, kHeight - 26}, chart_.x.title, 14, kInk,
+                 Anchor::middle);
     canvas_.text({26, (kTop + bottom) / 2}, chart_.y.title, 14, kInk, Anchor::middle, false, true);
   }
 
@@ -84,13 +107,15 @@ class Drawing {
       points.push_back({x_at(s.x[i]), y_at(s.y[i])});
       labels.push_back(i < s.labels.size() ? s.labels[i] : "");
     }
-    if (points.size() > 1) canvas_.polyline(points, {colour, s.is_dashed ? 1.6 : 2.4, s.is_dashed ? 7.0 : 0.0});
+    if (points.size() > 1)
+      canvas_.polyline(points, {colour, s.is_dashed ? 1.6 : 2.4, s.is_dashed ? 7.0 : 0.0});
     if (s.is_dashed) return;
     for (std::size_t i = 0; i < points.size(); ++i) {
       canvas_.disc(points[i], 5, {255, 255, 255});
       canvas_.disc(points[i], 3.8, colour);
       // Below and to the right of a rising line, where nothing else is drawn.
-      if (!labels[i].empty()) canvas_.text({points[i].x + 7, points[i].y + 17}, labels[i], 11.5, colour, Anchor::start);
+      if (!labels[i].empty())
+        canvas_.text({points[i].x + 7, points[i].y + 17}, labels[i], 11.5, colour, Anchor::start);
     }
   }
 
@@ -109,15 +134,19 @@ class Drawing {
   void draw_legend() {
     if (legend_.size() < 2) return;
     double widest = 0;
-    for (const auto& [series, colour] : legend_) widest = std::max(widest, text_width(series->name, 13));
+    for (const auto& [series, colour] : legend_)
+      widest = std::max(widest, text_width(series->name, 13));
     const double width = widest + 58, height = 22.0 * static_cast<double>(legend_.size()) + 12;
     const double top = kTop + 10, west = kLeft + 14, east = kWidth - kRight - 14 - width;
-    const double left = points_within(west, top, width, height) <= points_within(east, top, width, height) ? west : east;
+    const double left =
+        points_within(west, top, width, height) <= points_within(east, top, width, height) ? west
+                                                                                           : east;
     canvas_.rectangle({left, top}, width, height, kGrid);
     canvas_.rectangle({left + 1, top + 1}, width - 2, height - 2, {255, 255, 255});
     double y = top + 22;
     for (const auto& [series, colour] : legend_) {
-      canvas_.polyline({{left + 10, y - 5}, {left + 38, y - 5}}, {colour, series->is_dashed ? 1.6 : 2.4, series->is_dashed ? 7.0 : 0.0});
+      canvas_.polyline({{left + 10, y - 5}, {left + 38, y - 5}},
+                       {colour, series->is_dashed ? 1.6 : 2.4, series->is_dashed ? 7.0 : 0.0});
       if (!series->is_dashed) canvas_.disc({left + 24, y - 5}, 3.8, colour);
       canvas_.text({left + 46, y}, series->name, 13, kInk, Anchor::start);
       y += 22;
@@ -133,8 +162,10 @@ class Drawing {
 
 void write_chart(const Chart& chart, const std::string& path) {
   const bool is_png = path.ends_with(".png");
-  if (!is_png && !path.ends_with(".svg")) throw InputError(Problem{path, "", "a chart is written as .png or .svg", ""});
-  const auto canvas = is_png ? make_png_canvas(static_cast<int>(kWidth), static_cast<int>(kHeight)) : make_svg_canvas(static_cast<int>(kWidth), static_cast<int>(kHeight));
+  if (!is_png && !path.ends_with(".svg"))
+    throw InputError(Problem{path, "", "a chart is written as .png or .svg", ""});
+  const auto canvas = is_png ? make_png_canvas(static_cast<int>(kWidth), static_cast<int>(kHeight))
+                             : make_svg_canvas(static_cast<int>(kWidth), static_cast<int>(kHeight));
   Drawing(chart, *canvas).draw();
   write_file(path, canvas->finished());
 }

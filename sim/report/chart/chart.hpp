@@ -3,7 +3,8 @@
 #include <vector>
 
 namespace stepcast {
-/// One line of a chart. Points are drawn in the order given; `labels` (empty or one per point) stand above them.
+/// One line of a chart. Points are drawn in the order given; `labels` (empty or one per point)
+/// stand above them.
 struct ChartSeries {
   std::string name;
   std::vector<double> x, y;
@@ -20,7 +21,8 @@ struct Chart {
   ChartAxis x, y;
   std::vector<ChartSeries> series;
 };
-/// Writes the chart as .svg or .png by the name's ending (InputError for another). Throws EnvironmentError when the file
-/// cannot be written. Points that are not finite, or not positive on a log axis, are left out.
+/// Writes the chart as .svg or .png by the name's ending (InputError for another). Throws
+/// EnvironmentError when the file cannot be written. Points that are not finite, or not positive on
+/// a log axis, are left out.
 void write_chart(const Chart& chart, const std::string& path);
 }  // namespace stepcast

@@ -14,13 +14,16 @@ void append_chunk(std::string& out, const std::string& type, const std::string& 
   append_big_endian(out, static_cast<std::uint32_t>(data.size()));
   const std::string body = type + data;
   out += body;
-  append_big_endian(out, static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size()))));
+  append_big_endian(out,
+                    static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(body.data()),
+                                                     static_cast<uInt>(body.size()))));
 }
 }  // namespace
 
 std::string png_of(int width, int height, const std::vector<std::uint8_t>& pixels) {
   const auto row_bytes = static_cast<std::size_t>(width) * 3;
-  STEPCAST_ASSERT(pixels.size() == row_bytes * static_cast<std::size_t>(height), "three bytes per pixel");
+  STEPCAST_ASSERT(pixels.size() == row_bytes * static_cast<std::size_t>(height),
+                  "three bytes per pixel");
   std::string raw;
   raw.reserve(pixels.size() + static_cast<std::size_t>(height));
   for (std::size_t row = 0; row < static_cast<std::size_t>(height); ++row) {
@@ -29,7 +32,8 @@ std::string png_of(int width, int height, const std::vector<std::uint8_t>& pixel
   }
   uLongf size = compressBound(static_cast<uLong>(raw.size()));
   std::string packed(size, '\0');
-  const int status = compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(raw.data()),
+  const int status = compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
+                               reinterpret_cast<const Bytef*>(raw.data()),
                                static_cast<uLong>(raw.size()), Z_BEST_COMPRESSION);
   STEPCAST_ASSERT(status == Z_OK, "compressBound gave room enough");
   packed.resize(size);
@@ -37,7 +41,8 @@ std::string png_of(int width, int height, const std::vector<std::uint8_t>& pixel
   std::string header;
   append_big_endian(header, static_cast<std::uint32_t>(width));
   append_big_endian(header, static_cast<std::uint32_t>(height));
-  header += std::string("\x08\x02\x00\x00\x00", 5);  // 8 bits, RGB, deflate, adaptive filters, no interlace
+  header += std::string("\x08\x02\x00\x00\x00",
+                        5);  // 8 bits, RGB, deflate, adaptive filters, no interlace
   std::string out("\x89PNG\r\n\x1a\n", 8);
   append_chunk(out, "IHDR", header);
   append_chunk(out, "IDAT", packed);

@@ -13,7 +13,8 @@ constexpr int kScale = 2;  // pixels per canvas unit: sharp on screens and in pr
 double distance_to_segment(Point p, Point a, Point b) {
   const double dx = b.x - a.x, dy = b.y - a.y;
   const double length2 = dx * dx + dy * dy;
-  const double t = length2 > 0 ? std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length2, 0.0, 1.0) : 0.0;
+  const double t =
+      length2 > 0 ? std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length2, 0.0, 1.0) : 0.0;
   return std::hypot(p.x - a.x - t * dx, p.y - a.y - t * dy);
 }
 
@@ -29,8 +30,10 @@ std::vector<std::vector<Point>> dashes_of(const std::vector<Point>& points, doub
     while (length > left) {
       const double f = left / length;
       at = {at.x + f * (points[i].x - at.x), at.y + f * (points[i].y - at.y)};
-      if (is_on) dashes.back().push_back(at);
-      else dashes.push_back({at});
+      if (is_on)
+        dashes.back().push_back(at);
+      else
+        dashes.push_back({at});
       is_on = !is_on;
       length -= left;
       left = dash;
@@ -41,17 +44,21 @@ std::vector<std::vector<Point>> dashes_of(const std::vector<Point>& points, doub
   return dashes;
 }
 
-/// Shapes become coverage (0 to 1 per pixel), coverage becomes a blend with what lies below: anti-aliased, and a stroke
-/// that crosses itself is not darker at the crossing.
+/// Shapes become coverage (0 to 1 per pixel), coverage becomes a blend with what lies below:
+/// anti-aliased, and a stroke that crosses itself is not darker at the crossing.
 class PngCanvas final : public Canvas {
  public:
   PngCanvas(int width, int height)
-      : width_(width * kScale), height_(height * kScale), pixels_(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_) * 3, 255),
+      : width_(width * kScale),
+        height_(height * kScale),
+        pixels_(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_) * 3, 255),
         coverage_(static_cast<std::size_t>(width_) * static_cast<std::size_t>(height_), 0.0F) {}
 
   void polyline(const std::vector<Point>& points, const Stroke& stroke) override {
-    if (stroke.dash <= 0) cover_polyline(points, stroke.width);
-    else for (const auto& dash : dashes_of(points, stroke.dash)) cover_polyline(dash, stroke.width);
+    if (stroke.dash <= 0)
+      cover_polyline(points, stroke.width);
+    else
+      for (const auto& dash : dashes_of(points, stroke.dash)) cover_polyline(dash, stroke.width);
     blend(stroke.colour);
   }
   void disc(Point centre, double radius, Colour fill) override {
@@ -59,7 +66,8 @@ class PngCanvas final : public Canvas {
     blend(fill);
   }
   void rectangle(Point corner, double width, double height, Colour fill) override {
-    const double left = corner.x * kScale, top = corner.y * kScale, right = left + width * kScale, bottom = top + height * kScale;
+    const double left = corner.x * kScale, top = corner.y * kScale, right = left + width * kScale,
+                 bottom = top + height * kScale;
     for_box(left, top, right, bottom, [&](int x, int y, float& cover) {
       const double across = std::min(right, x + 1.0) - std::max(left, static_cast<double>(x));
       const double down = std::min(bottom, y + 1.0) - std::max(top, static_cast<double>(y));
@@ -67,9 +75,12 @@ class PngCanvas final : public Canvas {
     });
     blend(fill);
   }
-  void text(Point at, const std::string& text, double size, Colour colour, Anchor anchor, bool is_bold, bool is_vertical) override {
+  void text(Point at, const std::string& text, double size, Colour colour, Anchor anchor,
+            bool is_bold, bool is_vertical) override {
     const double unit = size / kFontUnitsPerSize;
-    double along = anchor == Anchor::start ? 0 : -text_width(text, size) * (anchor == Anchor::middle ? 0.5 : 1.0);
+    double along = anchor == Anchor::start
+                       ? 0
+                       : -text_width(text, size) * (anchor == Anchor::middle ? 0.5 : 1.0);
     for (const char c : text) {
       const Glyph& glyph = glyph_of(c);
       for (const auto& stroke : glyph.strokes) {
@@ -89,41 +100,56 @@ class PngCanvas final : public Canvas {
  private:
   template <class Visit>
   void for_box(double left, double top, double right, double bottom, Visit visit) {
-    const int x0 = std::clamp(static_cast<int>(std::floor(left)), 0, width_), x1 = std::clamp(static_cast<int>(std::ceil(right)), 0, width_);
-    const int y0 = std::clamp(static_cast<int>(std::floor(top)), 0, height_), y1 = std::clamp(static_cast<int>(std::ceil(bottom)), 0, height_);
+    const int x0 = std::clamp(static_cast<int>(std::floor(left)), 0, width_),
+              x1 = std::clamp(static_cast<int>(std::ceil(right)), 0, width_);
+    const int y0 = std::clamp(static_cast<int>(std::floor(top)), 0, height_),
+              y1 = std::clamp(static_cast<int>(std::ceil(bottom)), 0, height_);
     if (x0 >= x1 || y0 >= y1) return;
-    touched_left_ = std::min(touched_left_, x0); touched_right_ = std::max(touched_right_, x1);
-    touched_top_ = std::min(touched_top_, y0); touched_bottom_ = std::max(touched_bottom_, y1);
+    touched_left_ = std::min(touched_left_, x0);
+    touched_right_ = std::max(touched_right_, x1);
+    touched_top_ = std::min(touched_top_, y0);
+    touched_bottom_ = std::max(touched_bottom_, y1);
     for (int y = y0; y < y1; ++y)
-      for (int x = x0; x < x1; ++x) visit(x, y, coverage_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x)]);
+      for (int x = x0; x < x1; ++x)
+        visit(x, y,
+              coverage_[static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
+                        static_cast<std::size_t>(x)]);
   }
   void cover_segment(Point a, Point b, double half_width) {
     const double reach = half_width + 1;
-    for_box(std::min(a.x, b.x) - reach, std::min(a.y, b.y) - reach, std::max(a.x, b.x) + reach, std::max(a.y, b.y) + reach, [&](int x, int y, float& cover) {
-      const double distance = distance_to_segment({x + 0.5, y + 0.5}, a, b);
-      cover = std::max(cover, static_cast<float>(std::clamp(half_width + 0.5 - distance, 0.0, 1.0)));
-    });
+    for_box(std::min(a.x, b.x) - reach, std::min(a.y, b.y) - reach, std::max(a.x, b.x) + reach,
+            std::max(a.y, b.y) + reach, [&](int x, int y, float& cover) {
+              const double distance = distance_to_segment({x + 0.5, y + 0.5}, a, b);
+              cover = std::max(
+                  cover, static_cast<float>(std::clamp(half_width + 0.5 - distance, 0.0, 1.0)));
+            });
   }
   void cover_polyline(const std::vector<Point>& points, double width) {
     const double half_width = width * kScale / 2;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Point& a = points[i == 0 ? 0 : i - 1];
-      if (i > 0 || points.size() == 1) cover_segment({a.x * kScale, a.y * kScale}, {points[i].x * kScale, points[i].y * kScale}, half_width);
+      if (i > 0 || points.size() == 1)
+        cover_segment({a.x * kScale, a.y * kScale}, {points[i].x * kScale, points[i].y * kScale},
+                      half_width);
     }
   }
   void blend(Colour colour) {
     for (int y = touched_top_; y < touched_bottom_; ++y)
       for (int x = touched_left_; x < touched_right_; ++x) {
-        const auto at = static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) + static_cast<std::size_t>(x);
+        const auto at = static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
+                        static_cast<std::size_t>(x);
         const float cover = coverage_[at];
         coverage_[at] = 0;
         const std::uint8_t channels[3] = {colour.r, colour.g, colour.b};
         for (std::size_t c = 0; c < 3; ++c) {
           std::uint8_t& pixel = pixels_[at * 3 + c];
-          pixel = static_cast<std::uint8_t>(std::lround(static_cast<float>(pixel) * (1 - cover) + static_cast<float>(channels[c]) * cover));
+          pixel = static_cast<std::uint8_t>(std::lround(static_cast<float>(pixel) * (1 - cover) +
+                                                        static_cast<float>(channels[c]) * cover));
         }
       }
-    touched_left_ = width_; touched_top_ = height_; touched_right_ = touched_bottom_ = 0;
+    touched_left_ = width_;
+    touched_top_ = height_;
+    touched_right_ = touched_bottom_ = 0;
   }
   int width_, height_;
   std::vector<std::uint8_t> pixels_;
@@ -132,5 +158,7 @@ class PngCanvas final : public Canvas {
 };
 }  // namespace
 
-std::unique_ptr<Canvas> make_png_canvas(int width, int height) { return std::make_unique<PngCanvas>(width, height); }
+std::unique_ptr<Canvas> make_png_canvas(int width, int height) {
+  return std::make_unique<PngCanvas>(width, height);
+}
 }  // namespace stepcast

@@ -10,11 +10,16 @@ std::string hex(Colour c) { return fmt::format("#{:02x}{:02x}{:02x}", c.r, c.g, 
 std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '&') out += "&amp;";
-    else if (c == '"') out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20) out += c;
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(c) >= 0x20)
+      out += c;
   }
   return out;
 }
@@ -22,25 +27,41 @@ std::string escaped(const std::string& text) {
 class SvgCanvas final : public Canvas {
  public:
   SvgCanvas(int width, int height) {
-    fmt::format_to(out(), "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-                   "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n", width, height);
+    fmt::format_to(out(),
+                   "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" "
+                   "width=\"{0}\" height=\"{1}\" "
+                   "font-family=\"Helvetica, Arial, sans-serif\">\n<rect width=\"{0}\" "
+                   "height=\"{1}\" fill=\"#ffffff\"/>\n",
+                   width, height);
   }
   void polyline(const std::vector<Point>& points, const Stroke& s) override {
-    fmt::format_to(out(), "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-linejoin=\"round\"", hex(s.colour), s.width);
+    fmt::format_to(
+        out(),
+        "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-linejoin=\"round\"",
+        hex(s.colour), s.width);
     if (s.dash > 0) fmt::format_to(out(), " stroke-dasharray=\"{0:.1f} {0:.1f}\"", s.dash);
     body_ += " points=\"";
     for (const Point& p : points) fmt::format_to(out(), "{:.2f},{:.2f} ", p.x, p.y);
     body_ += "\"/>\n";
   }
   void disc(Point c, double radius, Colour fill) override {
-    fmt::format_to(out(), "<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\" fill=\"{}\"/>\n", c.x, c.y, radius, hex(fill));
+    fmt::format_to(out(), "<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\" fill=\"{}\"/>\n", c.x,
+                   c.y, radius, hex(fill));
   }
   void rectangle(Point at, double width, double height, Colour fill) override {
-    fmt::format_to(out(), "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n", at.x, at.y, width, height, hex(fill));
+    fmt::format_to(
+        out(), "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>\n",
+        at.x, at.y, width, height, hex(fill));
   }
-  void text(Point at, const std::string& text, double size, Colour colour, Anchor anchor, bool is_bold, bool is_vertical) override {
-    const char* side = anchor == Anchor::start ? "start" : anchor == Anchor::middle ? "middle" : "end";
-    fmt::format_to(out(), "<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.1f}\" fill=\"{}\" text-anchor=\"{}\"{}", at.x, at.y, size, hex(colour), side, is_bold ? " font-weight=\"bold\"" : "");
+  void text(Point at, const std::string& text, double size, Colour colour, Anchor anchor,
+            bool is_bold, bool is_vertical) override {
+    const char* side = anchor == Anchor::start    ? "start"
+                       : anchor == Anchor::middle ? "middle"
+                                                  : "end";
+    fmt::format_to(
+        out(),
+        "<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.1f}\" fill=\"{}\" text-anchor=\"{}\"{}",
+        at.x, at.y, size, hex(colour), side, is_bold ? " font-weight=\"bold\"" : "");
     if (is_vertical) fmt::format_to(out(), " transform=\"rotate(-90 {:.2f} {:.2f})\"", at.x, at.y);
     fmt::format_to(out(), ">{}</text>\n", escaped(text));
   }
@@ -52,5 +73,7 @@ class SvgCanvas final : public Canvas {
 };
 }  // namespace
 
-std::unique_ptr<Canvas> make_svg_canvas(int width, int height) { return std::make_unique<SvgCanvas>(width, height); }
+std::unique_ptr<Canvas> make_svg_canvas(int width, int height) {
+  return std::make_unique<SvgCanvas>(width, height);
+}
 }  // namespace stepcast

@@ -15,15 +15,33 @@
 
 #include "sim/timeline/cache/cache_parts.hpp"
 
-/// File:  header | sources | lists | columns, each at a multiple of 64 bytes. The header holds the sections' places and a checksum of all
-/// bytes behind it, so that a half-written or damaged file is known before anything of it is used.
+/// File:  header | sources | lists | columns, each at a multiple of 64 bytes. The header holds the
+/// sections' places and a checksum of all bytes behind it, so that a half-written or damaged file
+/// is known before anything of it is used.
 namespace stepcast::trace {
 namespace {
 namespace fs = std::filesystem;
 constexpr std::uint64_t kMagic = 0x3143'5453'4554'5331ULL;
-constexpr std::uint32_t kVersion = 3;  // raise with every change of a stored type or of what the reader makes of a file
-enum Section : std::uint8_t { sources_, lists_, report_, start_, duration_, op_low_, op_high_, offset_, instants_, flows_, by_target_, collectives_, kSections };
-struct Place { std::uint64_t at = 0, size = 0; };
+constexpr std::uint32_t kVersion =
+    3;  // raise with every change of a stored type or of what the reader makes of a file
+enum Section : std::uint8_t {
+  sources_,
+  lists_,
+  report_,
+  start_,
+  duration_,
+  op_low_,
+  op_high_,
+  offset_,
+  instants_,
+  flows_,
+  by_target_,
+  collectives_,
+  kSections
+};
+struct Place {
+  std::uint64_t at = 0, size = 0;
+};
 struct Header {
   std::uint64_t magic = kMagic;
   std::uint32_t version = kVersion, sections = kSections;
@@ -33,7 +51,8 @@ struct Header {
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t aligned(std::size_t at) { return (at + kAlign - 1) / kAlign * kAlign; }
 
-/// Four multiply-and-rotate lanes over 8-byte words (as xxHash does, own arrangement): several GB/s, and any flipped bit shows.
+/// Four multiply-and-rotate lanes over 8-byte words (as xxHash does, own arrangement): several
+/// GB/s, and any flipped bit shows.
 class Checksum {
  public:
   void add(std::span<const char> bytes) {
@@ -66,7 +85,11 @@ class Checksum {
   std::array<std::uint64_t, 4> lanes_{1, 2, 3, 4};
 };
 
-struct SourceStamp { std::string path; std::uint64_t size = 0; std::int64_t modified = 0; };
+struct SourceStamp {
+  std::string path;
+  std::uint64_t size = 0;
+  std::int64_t modified = 0;
+};
 bool stamp(const std::string& path, SourceStamp& out) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return false;
@@ -87,7 +110,9 @@ std::string stamps_of(const std::vector<std::string>& sources) {
 }
 
 template <class T>
-std::span<const char> bytes_of(const Column<T>& column) { return {reinterpret_cast<const char*>(column.data()), column.size() * sizeof(T)}; }
+std::span<const char> bytes_of(const Column<T>& column) {
+  return {reinterpret_cast<const char*>(column.data()), column.size() * sizeof(T)};
+}
 
 struct Mapping {
   void* data = MAP_FAILED;
@@ -114,10 +139,12 @@ std::string default_cache_folder() {
   const char* base = std::getenv("XDG_CACHE_HOME");
   if (base != nullptr && *base == '/') return std::string(base) + "/stepcast/traces";
   const char* home = std::getenv("HOME");
-  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/stepcast/traces" : std::string{};
+  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/stepcast/traces"
+                                         : std::string{};
 }
 
-std::optional<CachedTrace> read_cache(const std::string& path, const std::vector<std::string>& sources) {
+std::optional<CachedTrace> read_cache(const std::string& path,
+                                      const std::vector<std::string>& sources) {
   const std::string stamps = stamps_of(sources);
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 || stamps.empty()) {
@@ -135,11 +162,17 @@ std::optional<CachedTrace> read_cache(const std::string& path, const std::vector
   const char* base = static_cast<const char*>(map->data);
   Header header;
   std::memcpy(&header, base, sizeof header);
-  if (header.magic != kMagic || header.version != kVersion || header.sections != kSections || header.file_size != map->size) return std::nullopt;
+  if (header.magic != kMagic || header.version != kVersion || header.sections != kSections ||
+      header.file_size != map->size)
+    return std::nullopt;
   for (const Place& place : header.places)
-    if (place.at % kAlign != 0 || place.at > map->size || place.size > map->size - place.at) return std::nullopt;
-  const auto section = [&](Section s) { return std::span<const char>(base + header.places[s].at, header.places[s].size); };
-  if (std::string_view(section(sources_).data(), section(sources_).size()) != stamps) return std::nullopt;
+    if (place.at % kAlign != 0 || place.at > map->size || place.size > map->size - place.at)
+      return std::nullopt;
+  const auto section = [&](Section s) {
+    return std::span<const char>(base + header.places[s].at, header.places[s].size);
+  };
+  if (std::string_view(section(sources_).data(), section(sources_).size()) != stamps)
+    return std::nullopt;
   Checksum sum;
   sum.add({reinterpret_cast<const char*>(&header.places), sizeof header.places});
   sum.add({base + sizeof header, map->size - sizeof header});
@@ -153,18 +186,25 @@ std::optional<CachedTrace> read_cache(const std::string& path, const std::vector
   if (!lists.is_good() || !report.is_good()) return std::nullopt;
   const auto column = [&]<class T>(Column<T>& out, Section s) {
     const auto bytes = section(s);
-    out = Column<T>(std::span<const T>(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)), map);
+    out = Column<T>(
+        std::span<const T>(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)),
+        map);
   };
-  column(parts.start, start_), column(parts.duration, duration_), column(parts.op_low, op_low_), column(parts.op_high, op_high_);
-  column(parts.source, offset_), column(parts.instants, instants_), column(parts.flows, flows_), column(parts.flows_by_target, by_target_);
+  column(parts.start, start_), column(parts.duration, duration_), column(parts.op_low, op_low_),
+      column(parts.op_high, op_high_);
+  column(parts.source, offset_), column(parts.instants, instants_), column(parts.flows, flows_),
+      column(parts.flows_by_target, by_target_);
   column(parts.collectives, collectives_);
   const std::size_t slices = parts.start.size();
-  if (parts.duration.size() != slices || parts.op_low.size() != slices || (!parts.source.empty() && parts.source.size() != slices)) return std::nullopt;
+  if (parts.duration.size() != slices || parts.op_low.size() != slices ||
+      (!parts.source.empty() && parts.source.size() != slices))
+    return std::nullopt;
   cached.trace = std::make_shared<const TraceStore>(std::move(parts));
   return cached;
 }
 
-bool write_cache(const std::string& path, const std::vector<std::string>& sources, const TraceStore& trace, const ImportReport& report) {
+bool write_cache(const std::string& path, const std::vector<std::string>& sources,
+                 const TraceStore& trace, const ImportReport& report) {
   const std::string stamps = stamps_of(sources);
   if (stamps.empty()) return false;
   const TraceStore::Parts& parts = trace.parts();
@@ -172,9 +212,18 @@ bool write_cache(const std::string& path, const std::vector<std::string>& source
   put_lists(lists, parts);
   put_report(report_bytes, report);
   const std::array<std::span<const char>, kSections> sections{
-      std::span<const char>(stamps), std::span<const char>(lists.bytes()), std::span<const char>(report_bytes.bytes()), bytes_of(parts.start),
-      bytes_of(parts.duration), bytes_of(parts.op_low), bytes_of(parts.op_high), bytes_of(parts.source), bytes_of(parts.instants),
-      bytes_of(parts.flows), bytes_of(parts.flows_by_target), bytes_of(parts.collectives)};
+      std::span<const char>(stamps),
+      std::span<const char>(lists.bytes()),
+      std::span<const char>(report_bytes.bytes()),
+      bytes_of(parts.start),
+      bytes_of(parts.duration),
+      bytes_of(parts.op_low),
+      bytes_of(parts.op_high),
+      bytes_of(parts.source),
+      bytes_of(parts.instants),
+      bytes_of(parts.flows),
+      bytes_of(parts.flows_by_target),
+      bytes_of(parts.collectives)};
   Header header;
   std::size_t at = aligned(sizeof header);
   for (std::size_t s = 0; s < kSections; ++s) {
@@ -187,7 +236,8 @@ bool write_cache(const std::string& path, const std::vector<std::string>& source
   const std::string temporary = path + ".part" + std::to_string(getpid());
   const int fd = open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return false;
-  bool is_good = posix_fallocate(fd, 0, static_cast<off_t>(at)) == 0;  // a full disk shows here and not as a crash while writing
+  bool is_good = posix_fallocate(fd, 0, static_cast<off_t>(at)) ==
+                 0;  // a full disk shows here and not as a crash while writing
   if (is_good) {
     Mapping map;
     map.size = at;
@@ -196,7 +246,8 @@ bool write_cache(const std::string& path, const std::vector<std::string>& source
     if (is_good) {
       char* base = static_cast<char*>(map.data);
       for (std::size_t s = 0; s < kSections; ++s)
-        if (!sections[s].empty()) std::memcpy(base + header.places[s].at, sections[s].data(), sections[s].size());
+        if (!sections[s].empty())
+          std::memcpy(base + header.places[s].at, sections[s].data(), sections[s].size());
       Checksum sum;
       sum.add({reinterpret_cast<const char*>(&header.places), sizeof header.places});
       sum.add({base + sizeof header, at - sizeof header});
@@ -214,7 +265,11 @@ bool write_cache(const std::string& path, const std::vector<std::string>& source
 }
 
 void trim_cache(const std::string& folder, std::uint64_t bytes) {
-  struct Entry { fs::path path; std::uint64_t size = 0; fs::file_time_type time; };
+  struct Entry {
+    fs::path path;
+    std::uint64_t size = 0;
+    fs::file_time_type time;
+  };
   std::vector<Entry> entries;
   std::uint64_t total = 0;
   std::error_code error;
@@ -222,10 +277,13 @@ void trim_cache(const std::string& folder, std::uint64_t bytes) {
     if (at->path().extension() != ".stepcast-cache") continue;
     std::error_code one;
     entries.push_back({at->path(), at->file_size(one), at->last_write_time(one)});
-    if (one) entries.pop_back();
-    else total += entries.back().size;
+    if (one)
+      entries.pop_back();
+    else
+      total += entries.back().size;
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.time < b.time; });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.time < b.time; });
   for (const Entry& entry : entries) {
     if (total <= bytes) return;
     if (fs::remove(entry.path, error)) total -= entry.size;

@@ -8,7 +8,8 @@
 #include <vector>
 
 namespace stepcast::trace {
-/// Small values one after another, in the machine's own byte order (a cache never leaves its machine).
+/// Small values one after another, in the machine's own byte order (a cache never leaves its
+/// machine).
 class BlobWriter {
  public:
   template <class T>
@@ -49,7 +50,10 @@ class BlobReader {
   std::vector<T> get_array() requires std::is_trivially_copyable_v<T> {
     const auto size = get<std::uint64_t>();
     std::vector<T> values;
-    if (size > bytes_.size() / sizeof(T)) { is_good_ = false; return values; }
+    if (size > bytes_.size() / sizeof(T)) {
+      is_good_ = false;
+      return values;
+    }
     if (const char* from = take(size * sizeof(T))) {
       values.resize(size);
       if (size > 0) std::memcpy(values.data(), from, size * sizeof(T));
@@ -59,14 +63,20 @@ class BlobReader {
   /// How many entries follow; never more than bytes are left.
   std::size_t count() {
     const auto size = get<std::uint64_t>();
-    if (size > bytes_.size()) { is_good_ = false; return 0; }
+    if (size > bytes_.size()) {
+      is_good_ = false;
+      return 0;
+    }
     return size;
   }
   bool is_good() const { return is_good_; }
 
  private:
   const char* take(std::uint64_t size) {
-    if (!is_good_ || size > bytes_.size() - at_) { is_good_ = false; return nullptr; }
+    if (!is_good_ || size > bytes_.size() - at_) {
+      is_good_ = false;
+      return nullptr;
+    }
     at_ += size;
     return bytes_.data() + (at_ - size);
   }

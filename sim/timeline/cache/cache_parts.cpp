@@ -15,17 +15,23 @@ void put_lists(BlobWriter& out, const TraceStore::Parts& parts) {
     out.put_text(t.pid), out.put_text(t.tid), out.put_text(t.label);
   }
   out.put(static_cast<std::uint64_t>(parts.ranks.size()));
-  for (const RankInfo& r : parts.ranks) out.put(r.rank), out.put(r.node), out.put(r.first_track), out.put(r.tracks), out.put_text(r.label);
+  for (const RankInfo& r : parts.ranks)
+    out.put(r.rank), out.put(r.node), out.put(r.first_track), out.put(r.tracks),
+        out.put_text(r.label);
   out.put(static_cast<std::uint64_t>(parts.nodes.size()));
-  for (const NodeInfo& n : parts.nodes) out.put_text(n.label), out.put(n.first_rank), out.put(n.ranks);
+  for (const NodeInfo& n : parts.nodes)
+    out.put_text(n.label), out.put(n.first_rank), out.put(n.ranks);
   out.put(static_cast<std::uint64_t>(parts.sources.size()));
   for (const SourceFile& s : parts.sources)
-    out.put_text(s.path), out.put(s.time_base), out.put(s.clock_offset), out.put(s.clock_residual), out.put(s.clock_matches), out.put(s.offset_shift);
+    out.put_text(s.path), out.put(s.time_base), out.put(s.clock_offset), out.put(s.clock_residual),
+        out.put(s.clock_matches), out.put(s.offset_shift);
   out.put(static_cast<std::uint64_t>(parts.counters.size()));
   for (const CounterSeries& c : parts.counters)
-    out.put(c.track), out.put_text(c.name), out.put_array(c.times), out.put_array(c.values), out.put(c.least), out.put(c.most);
+    out.put(c.track), out.put_text(c.name), out.put_array(c.times), out.put_array(c.values),
+        out.put(c.least), out.put(c.most);
   out.put(static_cast<std::uint64_t>(parts.metadata.size()));
-  for (const MetadataEntry& m : parts.metadata) out.put(m.source), out.put_text(m.key), out.put_text(m.value);
+  for (const MetadataEntry& m : parts.metadata)
+    out.put(m.source), out.put_text(m.key), out.put_text(m.value);
   out.put_text(parts.origin);
   out.put(parts.begin), out.put(parts.end);
 }
@@ -38,34 +44,40 @@ void get_lists(BlobReader& in, TraceStore::Parts& parts) {
     const auto slice = in.get<SliceId>();
     parts.long_durations.emplace_back(slice, in.get<Nanoseconds>());
   }
-  for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) parts.texts.push_back(in.get_text());
+  for (std::size_t left = in.count(); left > 0 && in.is_good(); --left)
+    parts.texts.push_back(in.get_text());
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     TrackInfo t;
-    t.rank = in.get<std::uint32_t>(), t.first_lane = in.get<std::uint32_t>(), t.lanes = in.get<std::uint32_t>(), t.source = in.get<std::uint32_t>();
+    t.rank = in.get<std::uint32_t>(), t.first_lane = in.get<std::uint32_t>(),
+    t.lanes = in.get<std::uint32_t>(), t.source = in.get<std::uint32_t>();
     t.kind = in.get<TrackKind>();
     t.pid = in.get_text(), t.tid = in.get_text(), t.label = in.get_text();
     parts.tracks.push_back(std::move(t));
   }
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     RankInfo r;
-    r.rank = in.get<std::int32_t>(), r.node = in.get<std::uint32_t>(), r.first_track = in.get<std::uint32_t>(), r.tracks = in.get<std::uint32_t>();
+    r.rank = in.get<std::int32_t>(), r.node = in.get<std::uint32_t>(),
+    r.first_track = in.get<std::uint32_t>(), r.tracks = in.get<std::uint32_t>();
     r.label = in.get_text();
     parts.ranks.push_back(std::move(r));
   }
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     NodeInfo n;
-    n.label = in.get_text(), n.first_rank = in.get<std::uint32_t>(), n.ranks = in.get<std::uint32_t>();
+    n.label = in.get_text(), n.first_rank = in.get<std::uint32_t>(),
+    n.ranks = in.get<std::uint32_t>();
     parts.nodes.push_back(std::move(n));
   }
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     SourceFile s;
-    s.path = in.get_text(), s.time_base = in.get<Nanoseconds>(), s.clock_offset = in.get<Nanoseconds>(), s.clock_residual = in.get<Nanoseconds>();
+    s.path = in.get_text(), s.time_base = in.get<Nanoseconds>(),
+    s.clock_offset = in.get<Nanoseconds>(), s.clock_residual = in.get<Nanoseconds>();
     s.clock_matches = in.get<int>(), s.offset_shift = in.get<std::uint8_t>();
     parts.sources.push_back(std::move(s));
   }
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     CounterSeries c;
-    c.track = in.get<TrackId>(), c.name = in.get_text(), c.times = in.get_array<Nanoseconds>(), c.values = in.get_array<double>();
+    c.track = in.get<TrackId>(), c.name = in.get_text(), c.times = in.get_array<Nanoseconds>(),
+    c.values = in.get_array<double>();
     c.least = in.get<double>(), c.most = in.get<double>();
     parts.counters.push_back(std::move(c));
   }
@@ -80,9 +92,12 @@ void get_lists(BlobReader& in, TraceStore::Parts& parts) {
 
 void put_report(BlobWriter& out, const ImportReport& report) {
   out.put(static_cast<std::uint64_t>(report.files.size()));
-  for (const auto& f : report.files) out.put_text(f.path), out.put_text(f.format), out.put(f.bytes), out.put(f.file_bytes), out.put(f.events), out.put(f.is_complete);
+  for (const auto& f : report.files)
+    out.put_text(f.path), out.put_text(f.format), out.put(f.bytes), out.put(f.file_bytes),
+        out.put(f.events), out.put(f.is_complete);
   out.put(report.events), out.put(report.events_by_phase);
-  out.put(report.slices), out.put(report.instants), out.put(report.counter_values), out.put(report.flow_arrows), out.put(report.metadata), out.put(report.lost);
+  out.put(report.slices), out.put(report.instants), out.put(report.counter_values),
+      out.put(report.flow_arrows), out.put(report.metadata), out.put(report.lost);
   out.put(static_cast<std::uint64_t>(report.anomalies.list().size()));
   for (const Anomaly& a : report.anomalies.list()) {
     out.put_text(a.name), out.put(a.severity), out.put_text(a.advice), out.put(a.count);
@@ -94,13 +109,17 @@ void put_report(BlobWriter& out, const ImportReport& report) {
 void get_report(BlobReader& in, ImportReport& report) {
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     ImportReport::File f;
-    f.path = in.get_text(), f.format = in.get_text(), f.bytes = in.get<std::uint64_t>(), f.file_bytes = in.get<std::uint64_t>();
+    f.path = in.get_text(), f.format = in.get_text(), f.bytes = in.get<std::uint64_t>(),
+    f.file_bytes = in.get<std::uint64_t>();
     f.events = in.get<std::int64_t>(), f.is_complete = in.get<bool>();
     report.files.push_back(std::move(f));
   }
-  report.events = in.get<std::int64_t>(), report.events_by_phase = in.get<std::array<std::int64_t, 128>>();
-  report.slices = in.get<std::int64_t>(), report.instants = in.get<std::int64_t>(), report.counter_values = in.get<std::int64_t>();
-  report.flow_arrows = in.get<std::int64_t>(), report.metadata = in.get<std::int64_t>(), report.lost = in.get<std::int64_t>();
+  report.events = in.get<std::int64_t>(),
+  report.events_by_phase = in.get<std::array<std::int64_t, 128>>();
+  report.slices = in.get<std::int64_t>(), report.instants = in.get<std::int64_t>(),
+  report.counter_values = in.get<std::int64_t>();
+  report.flow_arrows = in.get<std::int64_t>(), report.metadata = in.get<std::int64_t>(),
+  report.lost = in.get<std::int64_t>();
   for (std::size_t left = in.count(); left > 0 && in.is_good(); --left) {
     const std::string name = in.get_text();
     const auto severity = in.get<Severity>();

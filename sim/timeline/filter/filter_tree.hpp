@@ -8,13 +8,35 @@
 
 /// The parsed form of a filter. Only sim/timeline/filter uses it.
 namespace stepcast::trace {
-enum class Field : std::uint8_t { name, cat, category, stream, node, rank_name, dur, self, start, end, rank, depth, step, bytes };
+enum class Field : std::uint8_t {
+  name,
+  cat,
+  category,
+  stream,
+  node,
+  rank_name,
+  dur,
+  self,
+  start,
+  end,
+  rank,
+  depth,
+  step,
+  bytes
+};
 enum class FieldKind : std::uint8_t { text, time, count, bytes };
-struct FieldInfo { Field field; const char* name; FieldKind kind; };
+struct FieldInfo {
+  Field field;
+  const char* name;
+  FieldKind kind;
+};
 const std::vector<FieldInfo>& filter_fields();
 
 enum class TextTest : std::uint8_t { equal, contains, regex };
-struct NumberRange { double low = 0, high = 0; bool is_low_open = false, is_high_open = false; };
+struct NumberRange {
+  double low = 0, high = 0;
+  bool is_low_open = false, is_high_open = false;
+};
 
 struct FilterNode {
   enum class Kind : std::uint8_t { all_of, any_of, none_of, text, number } kind = Kind::all_of;

@@ -32,7 +32,9 @@ void BinSums::add(const BinSums& other) {
 }
 
 void BinSums::clear() {
-  for (const SliceCategory category : present_) std::fill(sums_[static_cast<std::size_t>(category)].begin(), sums_[static_cast<std::size_t>(category)].end(), 0.0F);
+  for (const SliceCategory category : present_)
+    std::fill(sums_[static_cast<std::size_t>(category)].begin(),
+              sums_[static_cast<std::size_t>(category)].end(), 0.0F);
 }
 
 void BinSums::halve() {
@@ -48,7 +50,8 @@ LodCell BinSums::cell(std::size_t bin, double area) const {
   std::array<CategorySum, kSliceCategories> sums;
   std::size_t count = 0;
   for (const SliceCategory category : present_)
-    if (const float time = sums_[static_cast<std::size_t>(category)][bin]; time > 0) sums[count++] = {category, time};
+    if (const float time = sums_[static_cast<std::size_t>(category)][bin]; time > 0)
+      sums[count++] = {category, time};
   return count == 0 ? LodCell{0} : cell_of(std::span(sums.data(), count), area);
 }
 
@@ -59,9 +62,11 @@ std::vector<SliceCategory> state_categories(const TraceStore& trace) {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].shown != SliceCategory::overlapped) continue;
     states[i] = SliceCategory::exposed_dp;
-    // Its twin of the same name and source category says the group; twins stand at the end, so the search is for few.
+    // Its twin of the same name and source category says the group; twins stand at the end, so the
+    // search is for few.
     for (const Op& other : ops)
-      if (other.name == ops[i].name && other.category == ops[i].category && other.shown != SliceCategory::overlapped && is_communication(other.shown)) {
+      if (other.name == ops[i].name && other.category == ops[i].category &&
+          other.shown != SliceCategory::overlapped && is_communication(other.shown)) {
         states[i] = other.shown;
         break;
       }
@@ -69,10 +74,14 @@ std::vector<SliceCategory> state_categories(const TraceStore& trace) {
   return states;
 }
 
-void add_row(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin, Nanoseconds end, Nanoseconds width,
+void add_row(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op,
+             const LodRow& row, Nanoseconds begin, Nanoseconds end, Nanoseconds width,
              BinSums& sums) {
   if (row.is_state) {
-    sweep_states(trace, state_of_op, row, begin, end, [&](Nanoseconds from, Nanoseconds to, SliceCategory category) { sums.add(category, from - begin, to - begin, width); });
+    sweep_states(trace, state_of_op, row, begin, end,
+                 [&](Nanoseconds from, Nanoseconds to, SliceCategory category) {
+                   sums.add(category, from - begin, to - begin, width);
+                 });
     return;
   }
   for (const LaneId lane : row.lanes) {
@@ -80,7 +89,8 @@ void add_row(const TraceStore& trace, const std::vector<SliceCategory>& state_of
     for (SliceId s = trace.first_ending_after(lane, begin); s < l.first + l.count; ++s) {
       const Nanoseconds start = trace.start(s);
       if (start >= end) break;
-      sums.add(trace.category(s), std::max(start, begin) - begin, std::min(trace.end(s), end) - begin, width);
+      sums.add(trace.category(s), std::max(start, begin) - begin,
+               std::min(trace.end(s), end) - begin, width);
     }
   }
 }

@@ -5,9 +5,13 @@
 
 #include "sim/timeline/lod/lod.hpp"
 
-/// Time by category, the common ground of pyramid, exact drawing and rank statistics; gui does not need it.
+/// Time by category, the common ground of pyramid, exact drawing and rank statistics; gui does not
+/// need it.
 namespace stepcast::trace {
-struct CategorySum { SliceCategory category{}; double time = 0; };
+struct CategorySum {
+  SliceCategory category{};
+  double time = 0;
+};
 /// The cell of these times in an area of `area` nanoseconds (times rows).
 LodCell cell_of(std::span<const CategorySum> sums, double area);
 
@@ -16,7 +20,8 @@ class BinSums {
  public:
   explicit BinSums(std::size_t bins) : bins_(bins) {}
   std::size_t bins() const { return bins_; }
-  /// [begin, end) relative to the first bin, which is `width` wide; an empty interval of a rare category leaves a mark.
+  /// [begin, end) relative to the first bin, which is `width` wide; an empty interval of a rare
+  /// category leaves a mark.
   void add(SliceCategory category, Nanoseconds begin, Nanoseconds end, Nanoseconds width);
   void add(const BinSums& other);
   void clear();
@@ -38,16 +43,22 @@ class BinSums {
   std::vector<SliceCategory> present_;
 };
 
-/// Category of each op in a state row: overlapped communication counts as its own group where nothing computes.
+/// Category of each op in a state row: overlapped communication counts as its own group where
+/// nothing computes.
 std::vector<SliceCategory> state_categories(const TraceStore& trace);
-/// Calls emit(begin, end, category) for the states of a row in [begin, end), in order; idle time is left out.
+/// Calls emit(begin, end, category) for the states of a row in [begin, end), in order; idle time is
+/// left out.
 template <class Emit>
-void sweep_states(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin, Nanoseconds end, Emit&& emit);
+void sweep_states(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op,
+                  const LodRow& row, Nanoseconds begin, Nanoseconds end, Emit&& emit);
 /// Nanoseconds of each category in a rank's state row over a window; idle = window - sum.
-std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin,
+std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace,
+                                                      const std::vector<SliceCategory>& state_of_op,
+                                                      const LodRow& row, Nanoseconds begin,
                                                       Nanoseconds end);
 /// Adds what a row shows in [begin, end) to the sums, whose first bin begins at `begin`.
-void add_row(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin, Nanoseconds end, Nanoseconds width,
+void add_row(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op,
+             const LodRow& row, Nanoseconds begin, Nanoseconds end, Nanoseconds width,
              BinSums& sums);
 }  // namespace stepcast::trace
 

@@ -8,7 +8,7 @@ namespace stepcast::trace {
 /// Rows in groups of 1, 2, 4 ...; each group's time in bins and all their halvings.
 struct LodPyramid::Levels {
   struct Level {
-    std::size_t groups = 0, bins = 0;            // bins of its finest time level
+    std::size_t groups = 0, bins = 0;              // bins of its finest time level
     std::vector<std::vector<LodCell>> by_halving;  // [t]: groups x (bins >> t)
   };
   TracePtr trace;
@@ -24,7 +24,8 @@ struct LodPyramid::Levels {
   void build(std::stop_token stop, int threads);
 
  private:
-  BinSums build_group(std::size_t level, std::size_t group, const std::stop_token& stop, int threads);
+  BinSums build_group(std::size_t level, std::size_t group, const std::stop_token& stop,
+                      int threads);
   void emit(std::size_t level, std::size_t group, BinSums sums);
 };
 }  // namespace stepcast::trace

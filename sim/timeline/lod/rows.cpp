@@ -25,7 +25,8 @@ std::vector<LodRow> state_rows(const TraceStore& trace, std::span<const RankId> 
       for (TrackId t = rank.first_track; t < rank.first_track + rank.tracks; ++t) {
         const TrackInfo& track = trace.tracks()[t];
         if (track.kind != kind) continue;
-        for (LaneId lane = track.first_lane; lane < track.first_lane + track.lanes; ++lane) row.lanes.push_back(lane);
+        for (LaneId lane = track.first_lane; lane < track.first_lane + track.lanes; ++lane)
+          row.lanes.push_back(lane);
       }
       if (!row.lanes.empty()) break;
     }
@@ -33,22 +34,29 @@ std::vector<LodRow> state_rows(const TraceStore& trace, std::span<const RankId> 
     constexpr SliceId kLook = 200;
     for (const LaneId lane : row.lanes) {
       const LaneInfo& l = trace.lanes()[lane];
-      for (SliceId s = l.first; s < l.first + std::min(l.count, kLook) && !row.gaps_are_bubbles; ++s) row.gaps_are_bubbles = trace.category(s) == SliceCategory::exposed_pp;
+      for (SliceId s = l.first; s < l.first + std::min(l.count, kLook) && !row.gaps_are_bubbles;
+           ++s)
+        row.gaps_are_bubbles = trace.category(s) == SliceCategory::exposed_pp;
     }
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
-std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin,
+std::array<Nanoseconds, kSliceCategories> state_times(const TraceStore& trace,
+                                                      const std::vector<SliceCategory>& state_of_op,
+                                                      const LodRow& row, Nanoseconds begin,
                                                       Nanoseconds end) {
   std::array<Nanoseconds, kSliceCategories> times{};
   sweep_states(trace, state_of_op, row, begin, end,
-               [&](Nanoseconds from, Nanoseconds to, SliceCategory category) { times[static_cast<std::size_t>(category)] += to - from; });
+               [&](Nanoseconds from, Nanoseconds to, SliceCategory category) {
+                 times[static_cast<std::size_t>(category)] += to - from;
+               });
   return times;
 }
 
-void draw_items(const TraceStore& trace, LaneId lane, Nanoseconds begin, Nanoseconds end, Nanoseconds least, std::vector<DrawItem>& into) {
+void draw_items(const TraceStore& trace, LaneId lane, Nanoseconds begin, Nanoseconds end,
+                Nanoseconds least, std::vector<DrawItem>& into) {
   const LaneInfo& l = trace.lanes()[lane];
   const SliceId last = l.first + l.count;
   least = std::max<Nanoseconds>(least, 1);
@@ -63,17 +71,25 @@ void draw_items(const TraceStore& trace, LaneId lane, Nanoseconds begin, Nanosec
     SliceId next = s;
     for (;;) {
       next = std::max(next + 1, trace.first_ending_after(lane, run.end + least));
-      // Behind a jump stands the first slice that ends beyond; all before it are small or touch the run.
-      while (next > s + 1 && next <= last && next - 1 > run.slice && trace.duration(next - 1) >= least) --next;
+      // Behind a jump stands the first slice that ends beyond; all before it are small or touch the
+      // run.
+      while (next > s + 1 && next <= last && next - 1 > run.slice &&
+             trace.duration(next - 1) >= least)
+        --next;
       run.end = std::max(run.end, trace.end(next - 1));
-      if (next >= last || trace.start(next) >= end || trace.start(next) - run.end >= least || trace.duration(next) >= least) break;
+      if (next >= last || trace.start(next) >= end || trace.start(next) - run.end >= least ||
+          trace.duration(next) >= least)
+        break;
     }
     run.count = next - s;
     constexpr SliceId kLook = 64;  // a run's colour from that many slices, evenly picked
     std::array<Nanoseconds, kSliceCategories> times{};
     const SliceId stride = std::max<SliceId>(1, run.count / kLook);
-    for (SliceId at = s; at < next; at += stride) times[static_cast<std::size_t>(trace.category(at))] += std::max<Nanoseconds>(1, trace.duration(at));
-    run.category = static_cast<SliceCategory>(std::max_element(times.begin(), times.end()) - times.begin());
+    for (SliceId at = s; at < next; at += stride)
+      times[static_cast<std::size_t>(trace.category(at))] +=
+          std::max<Nanoseconds>(1, trace.duration(at));
+    run.category =
+        static_cast<SliceCategory>(std::max_element(times.begin(), times.end()) - times.begin());
     into.push_back(run);
     s = next;
   }

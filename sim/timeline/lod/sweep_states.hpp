@@ -4,18 +4,28 @@
 #include <limits>
 
 namespace stepcast::trace {
-/// One cursor a lane; at every border the lane with the smallest priority owns the time up to the next border. A slice that encloses
-/// another one of its track and computes is a range ("forward"): what happens is what it encloses.
+/// One cursor a lane; at every border the lane with the smallest priority owns the time up to the
+/// next border. A slice that encloses another one of its track and computes is a range ("forward"):
+/// what happens is what it encloses.
 template <class Emit>
-void sweep_states(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op, const LodRow& row, Nanoseconds begin, Nanoseconds end, Emit&& emit) {
-  struct Cursor { SliceId at = 0, last = 0; Nanoseconds start = 0, end = 0; SliceCategory category{}; int priority = 0; LaneId lane = 0; TrackId track = 0; };
+void sweep_states(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op,
+                  const LodRow& row, Nanoseconds begin, Nanoseconds end, Emit&& emit) {
+  struct Cursor {
+    SliceId at = 0, last = 0;
+    Nanoseconds start = 0, end = 0;
+    SliceCategory category{};
+    int priority = 0;
+    LaneId lane = 0;
+    TrackId track = 0;
+  };
   std::vector<Cursor> cursors;
   const auto load = [&](Cursor& cursor) {
     cursor.start = trace.start(cursor.at), cursor.end = trace.end(cursor.at);
     cursor.category = state_of_op[trace.op_id(cursor.at)];
     cursor.priority = state_priority(cursor.category);
   };
-  Nanoseconds first_begin = std::numeric_limits<Nanoseconds>::max(), last_end = std::numeric_limits<Nanoseconds>::min();
+  Nanoseconds first_begin = std::numeric_limits<Nanoseconds>::max(),
+              last_end = std::numeric_limits<Nanoseconds>::min();
   for (const LaneId lane : row.lanes) {
     const LaneInfo& l = trace.lanes()[lane];
     if (l.count == 0) continue;
@@ -35,7 +45,9 @@ void sweep_states(const TraceStore& trace, const std::vector<SliceCategory>& sta
   };
   const auto is_range = [&](const Cursor& outer, Nanoseconds now) {
     return std::any_of(cursors.begin(), cursors.end(), [&](const Cursor& inner) {
-      return is_computing(outer.category) && inner.track == outer.track && inner.lane > outer.lane && inner.start <= now && inner.end > now && inner.start >= outer.start && inner.end <= outer.end;
+      return is_computing(outer.category) && inner.track == outer.track &&
+             inner.lane > outer.lane && inner.start <= now && inner.end > now &&
+             inner.start >= outer.start && inner.end <= outer.end;
     });
   };
   Nanoseconds now = begin;
@@ -48,17 +60,21 @@ void sweep_states(const TraceStore& trace, const std::vector<SliceCategory>& sta
         continue;
       }
       next = std::min(next, cursor.end);
-      if ((owner == nullptr || cursor.priority < owner->priority) && !is_range(cursor, now)) owner = &cursor;
+      if ((owner == nullptr || cursor.priority < owner->priority) && !is_range(cursor, now))
+        owner = &cursor;
     }
     if (next > now) {
-      if (owner != nullptr) emit(now, next, owner->category);
-      else fill_gap(now, next);
+      if (owner != nullptr)
+        emit(now, next, owner->category);
+      else
+        fill_gap(now, next);
       now = next;
     }
     for (std::size_t i = 0; i < cursors.size();) {
       Cursor& cursor = cursors[i];
       while (cursor.end <= now && cursor.at < cursor.last) {
-        if (cursor.start == cursor.end && is_rare(cursor.category) && cursor.start >= begin) emit(cursor.start, cursor.end, cursor.category);
+        if (cursor.start == cursor.end && is_rare(cursor.category) && cursor.start >= begin)
+          emit(cursor.start, cursor.end, cursor.category);
         if (++cursor.at < cursor.last) load(cursor);
       }
       if (cursor.at >= cursor.last || cursor.start >= end) {

@@ -8,14 +8,18 @@
 namespace stepcast::trace {
 namespace {
 /// What fills a step: categories of its slowest rank and idle, in seconds; they add up to `step`.
-struct Filling { std::array<double, kSliceCategories> seconds{}; double idle = 0, step = 0; };
+struct Filling {
+  std::array<double, kSliceCategories> seconds{};
+  double idle = 0, step = 0;
+};
 
 Filling filling_of(const TraceStore& trace, const Steps& steps, const std::vector<int>& which) {
   Filling mean;
   const auto states = state_categories(trace);
   const auto rows = state_rows(trace);
   for (const int step : which) {
-    // The rank whose step is longest; of equals (steps that end with a barrier, or the whole trace) the one that idles least.
+    // The rank whose step is longest; of equals (steps that end with a barrier, or the whole trace)
+    // the one that idles least.
     Nanoseconds longest = -1, least_idle = 0;
     std::array<Nanoseconds, kSliceCategories> best{};
     for (RankId rank = 0; rank < steps.ranks; ++rank) {
@@ -24,12 +28,14 @@ Filling filling_of(const TraceStore& trace, const Steps& steps, const std::vecto
       if (!range.is_present || length < longest) continue;
       std::array<Nanoseconds, kSliceCategories> times{};
       Nanoseconds idle = length;
-      sweep_states(trace, states, rows[rank], range.begin, range.end, [&](Nanoseconds from, Nanoseconds to, SliceCategory c) {
-        times[static_cast<std::size_t>(c)] += to - from;
-        idle -= to - from;
-      });
+      sweep_states(trace, states, rows[rank], range.begin, range.end,
+                   [&](Nanoseconds from, Nanoseconds to, SliceCategory c) {
+                     times[static_cast<std::size_t>(c)] += to - from;
+                     idle -= to - from;
+                   });
       const Nanoseconds unused = idle + times[static_cast<std::size_t>(SliceCategory::bubble)];
-      if (length > longest || unused < least_idle) longest = length, least_idle = unused, best = times;
+      if (length > longest || unused < least_idle)
+        longest = length, least_idle = unused, best = times;
     }
     if (longest < 0) continue;
     const double share = 1e-9 / static_cast<double>(which.size());
@@ -45,20 +51,26 @@ Filling filling_of(const TraceStore& trace, const Steps& steps, const std::vecto
 }
 }  // namespace
 
-Waterfall waterfall(const TraceStore& a, const Steps& steps_a, const TraceStore& b, const Steps& steps_b, const Match& match) {
+Waterfall waterfall(const TraceStore& a, const Steps& steps_a, const TraceStore& b,
+                    const Steps& steps_b, const Match& match) {
   Waterfall w;
   std::vector<int> in_a, in_b;
   const std::size_t skipped = match.steps.size() >= 3 ? 1 : 0;  // the first step warms up
-  for (std::size_t i = skipped; i < match.steps.size(); ++i) in_a.push_back(match.steps[i].first), in_b.push_back(match.steps[i].second);
+  for (std::size_t i = skipped; i < match.steps.size(); ++i)
+    in_a.push_back(match.steps[i].first), in_b.push_back(match.steps[i].second);
   if (in_a.empty()) return w;
   const Filling fa = filling_of(a, steps_a, in_a), fb = filling_of(b, steps_b, in_b);
   w.step_a = fa.step, w.step_b = fb.step;
   for (std::size_t c = 0; c < kSliceCategories; ++c) {
     const auto category = static_cast<SliceCategory>(c);
-    if (fa.seconds[c] != 0 || fb.seconds[c] != 0) w.bars.push_back({std::string(text_of(category)), category, false, fb.seconds[c] - fa.seconds[c]});
+    if (fa.seconds[c] != 0 || fb.seconds[c] != 0)
+      w.bars.push_back(
+          {std::string(text_of(category)), category, false, fb.seconds[c] - fa.seconds[c]});
   }
   w.bars.push_back({"idle", SliceCategory::other, true, fb.idle - fa.idle});
-  std::stable_sort(w.bars.begin(), w.bars.end(), [](const auto& x, const auto& y) { return std::abs(x.seconds) > std::abs(y.seconds); });
+  std::stable_sort(w.bars.begin(), w.bars.end(), [](const auto& x, const auto& y) {
+    return std::abs(x.seconds) > std::abs(y.seconds);
+  });
   return w;
 }
 }  // namespace stepcast::trace

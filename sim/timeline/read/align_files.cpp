@@ -12,10 +12,12 @@ RankTrace rank_trace_of(const FileClock& file) {
   trace.file = file.path, trace.rank = file.rank;
   trace.tracks.push_back({true, 0, 0, "collectives"});
   std::vector<CollectiveMark> marks = file.marks;
-  std::sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  std::sort(marks.begin(), marks.end(),
+            [](const auto& a, const auto& b) { return a.start < b.start; });
   for (const CollectiveMark& mark : marks) {
     TraceEvent event;
-    event.start = mark.start, event.duration = mark.end - mark.start, event.kind = EventKind::collective;
+    event.start = mark.start, event.duration = mark.end - mark.start,
+    event.kind = EventKind::collective;
     event.collective = static_cast<std::uint32_t>(trace.collectives.size());
     CollectiveCall call;
     // The key takes the place of the group: one list per kind and group, matched by order.
@@ -23,8 +25,10 @@ RankTrace rank_trace_of(const FileClock& file) {
     trace.collectives.push_back(std::move(call));
     trace.events.push_back(event);
   }
-  for (const StepMarkSeen& step : file.steps) trace.steps.push_back({step.number, step.start, step.end});
-  std::sort(trace.steps.begin(), trace.steps.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  for (const StepMarkSeen& step : file.steps)
+    trace.steps.push_back({step.number, step.start, step.end});
+  std::sort(trace.steps.begin(), trace.steps.end(),
+            [](const auto& a, const auto& b) { return a.start < b.start; });
   if (trace.steps.empty() && !marks.empty()) {
     Nanoseconds end = marks.front().end;
     for (const CollectiveMark& mark : marks) end = std::max(end, mark.end);
@@ -41,12 +45,14 @@ void align_files(const std::vector<FileClock>& files, StoreBuilder& builder, Ano
   const std::vector<ClockOffset> offsets = align_clocks(traces, anomalies);
   std::vector<Nanoseconds> by_source;
   for (std::size_t i = 0; i < files.size(); ++i)
-    for (std::uint32_t source = files[i].first_source; source < files[i].first_source + files[i].sources; ++source) {
+    for (std::uint32_t source = files[i].first_source;
+         source < files[i].first_source + files[i].sources; ++source) {
       by_source.resize(std::max<std::size_t>(by_source.size(), source + 1), 0);
       const Nanoseconds shift = offsets[i].is_applied ? -offsets[i].offset : 0;
       by_source[source] = shift;
       SourceFile& file = builder.source(source);
-      file.clock_offset = shift, file.clock_residual = offsets[i].residual, file.clock_matches = offsets[i].matches;
+      file.clock_offset = shift, file.clock_residual = offsets[i].residual,
+      file.clock_matches = offsets[i].matches;
     }
   builder.shift_sources(by_source);
 }

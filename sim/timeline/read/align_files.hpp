@@ -14,6 +14,7 @@ struct FileClock {
   std::uint32_t first_source = 0, sources = 0;
   std::size_t index = 0;  // among the opened files: the first one's clock is everybody's
 };
-/// Offsets by the ends of matched collectives (import's align_clocks: median, applied where clear of the residual), into `builder`.
+/// Offsets by the ends of matched collectives (import's align_clocks: median, applied where clear
+/// of the residual), into `builder`.
 void align_files(const std::vector<FileClock>& files, StoreBuilder& builder, Anomalies& anomalies);
 }  // namespace stepcast::trace

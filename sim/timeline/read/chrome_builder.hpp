@@ -15,10 +15,17 @@
 
 namespace stepcast::trace {
 /// A collective on one file's clock, for aligning clocks between files.
-struct CollectiveMark { std::uint32_t key = 0; Nanoseconds start = 0, end = 0; };
-struct StepMarkSeen { std::int64_t number = 0; Nanoseconds start = 0, end = 0; };
+struct CollectiveMark {
+  std::uint32_t key = 0;
+  Nanoseconds start = 0, end = 0;
+};
+struct StepMarkSeen {
+  std::int64_t number = 0;
+  Nanoseconds start = 0, end = 0;
+};
 
-/// Events of one Chrome-trace file into a StoreBuilder; every event is counted in the report as something or as lost.
+/// Events of one Chrome-trace file into a StoreBuilder; every event is counted in the report as
+/// something or as lost.
 class ChromeBuilder {
  public:
   ChromeBuilder(std::string path, ImportReport& report);
@@ -82,7 +89,11 @@ class ChromeBuilder {
   std::string last_pid_, last_tid_;
   std::uint32_t last_track_ = kNoId;
 
-  struct KnownOp { std::uint32_t category = kNoId; OpId op = 0; bool needs_args = false, is_communication = false; };
+  struct KnownOp {
+    std::uint32_t category = kNoId;
+    OpId op = 0;
+    bool needs_args = false, is_communication = false;
+  };
   std::vector<KnownOp> op_by_name_;  // by text id: the category it had last
   std::string last_category_;
   std::uint32_t last_category_id_ = kNoId;

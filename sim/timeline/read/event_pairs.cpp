@@ -14,7 +14,9 @@ PairLosses add_pairs(std::vector<PairEvent>& events, Nanoseconds last, StoreBuil
     ++count;
     if (losses.places.size() < kKeptPlaces) losses.places.push_back(offset);
   };
-  std::stable_sort(events.begin(), events.end(), [](const PairEvent& a, const PairEvent& b) { return std::tie(a.key, a.time) < std::tie(b.key, b.time); });
+  std::stable_sort(events.begin(), events.end(), [](const PairEvent& a, const PairEvent& b) {
+    return std::tie(a.key, a.time) < std::tie(b.key, b.time);
+  });
   std::vector<const PairEvent*> open;
   for (std::size_t i = 0; i < events.size(); ++i) {
     const PairEvent& event = events[i];
@@ -31,7 +33,8 @@ PairLosses add_pairs(std::vector<PairEvent>& events, Nanoseconds last, StoreBuil
     if (i + 1 == events.size() || events[i + 1].key != event.key) {
       for (const PairEvent* begin : open) {
         lose(losses.begin_without_end, begin->offset);
-        builder.add_slice(begin->track, begin->time, std::max<Nanoseconds>(0, last - begin->time), begin->op, begin->offset);
+        builder.add_slice(begin->track, begin->time, std::max<Nanoseconds>(0, last - begin->time),
+                          begin->op, begin->offset);
       }
       open.clear();
     }
@@ -45,13 +48,16 @@ FlowLosses add_flows(std::vector<FlowEvent>& events, StoreBuilder& builder) {
     ++count;
     if (losses.places.size() < kKeptPlaces) losses.places.push_back(offset);
   };
-  std::stable_sort(events.begin(), events.end(),
-                   [](const FlowEvent& a, const FlowEvent& b) { return std::tie(a.key, a.time, a.order) < std::tie(b.key, b.time, b.order); });
+  std::stable_sort(events.begin(), events.end(), [](const FlowEvent& a, const FlowEvent& b) {
+    return std::tie(a.key, a.time, a.order) < std::tie(b.key, b.time, b.order);
+  });
   for (std::size_t first = 0; first < events.size();) {
     std::size_t end = first;
     while (end < events.size() && events[end].key == events[first].key) ++end;
-    // A device clock slightly ahead of the host's puts a kernel before its launch: one start and one finish belong together anyway.
-    if (end - first == 2 && events[first].order == 2 && events[first + 1].order == 0) std::swap(events[first], events[first + 1]);
+    // A device clock slightly ahead of the host's puts a kernel before its launch: one start and
+    // one finish belong together anyway.
+    if (end - first == 2 && events[first].order == 2 && events[first + 1].order == 0)
+      std::swap(events[first], events[first + 1]);
     const FlowEvent* from = nullptr;
     bool is_used = false;
     for (std::size_t i = first; i < end; ++i) {
@@ -65,10 +71,12 @@ FlowLosses add_flows(std::vector<FlowEvent>& events, StoreBuilder& builder) {
         lose(losses.without_start, event.offset);
         continue;
       }
-      builder.add_flow(from->track, from->time, event.track, event.time, event.op, event.binds_next);
+      builder.add_flow(from->track, from->time, event.track, event.time, event.op,
+                       event.binds_next);
       ++losses.arrows;
       is_used = true;
-      if (event.order == 1) from = &event;  // a finish leaves the start open: one launch may start several kernels
+      if (event.order == 1)
+        from = &event;  // a finish leaves the start open: one launch may start several kernels
     }
     if (from != nullptr && !is_used) lose(losses.without_finish, from->offset);
     first = end;

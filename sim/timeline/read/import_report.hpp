@@ -22,7 +22,8 @@ struct ImportReport {
   std::int64_t events = 0;                          // entries read from all files
   std::array<std::int64_t, 128> events_by_phase{};  // by the letter of "ph"; '?' = none
   std::int64_t slices = 0, instants = 0, counter_values = 0, flow_arrows = 0, metadata = 0;
-  std::int64_t lost = 0;  // events that appear nowhere; anomalies tell why, with file and byte offset
+  std::int64_t lost =
+      0;  // events that appear nowhere; anomalies tell why, with file and byte offset
   bool is_cancelled = false;
   Anomalies anomalies;
   double seconds = 0;  // wall

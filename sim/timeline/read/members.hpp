@@ -4,8 +4,8 @@
 #include "sim/import/chrome_json/chrome_json.hpp"
 
 namespace stepcast::trace {
-/// Calls take(key, value) for each member of a raw JSON object, outermost level only; both as raw text (strings without quotes).
-/// `is_text` tells a string from a token. Damage ends the walk.
+/// Calls take(key, value) for each member of a raw JSON object, outermost level only; both as raw
+/// text (strings without quotes). `is_text` tells a string from a token. Damage ends the walk.
 template <class Take>
 void for_each_member(std::string_view object, Take&& take) {
   const auto skip_spaces = [&](std::size_t at) {
@@ -19,7 +19,8 @@ void for_each_member(std::string_view object, Take&& take) {
     while (at < object.size() && (chrome_json::is_space(object[at]) || object[at] == ',')) ++at;
     if (at >= object.size() || object[at] != '"') return;
     const std::size_t key_end = chrome_json::behind_string(object, at);
-    if (key_end == object.size()) return;  // at least the closing bracket stands behind a whole string
+    if (key_end == object.size())
+      return;  // at least the closing bracket stands behind a whole string
     const std::string_view key = object.substr(at + 1, key_end - at - 2);
     at = skip_spaces(key_end);
     if (at >= object.size() || object[at] != ':') return;

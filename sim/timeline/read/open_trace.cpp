@@ -22,14 +22,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kProgressEvery = std::chrono::milliseconds(50);
 constexpr auto kFirstPartial = std::chrono::milliseconds(300);
-/// Windows are small so that a stop is answered quickly on the slowest disk, and large beside an event.
+/// Windows are small so that a stop is answered quickly on the slowest disk, and large beside an
+/// event.
 constexpr std::size_t kWindow = std::size_t{2} << 20;
 
 void merge(ImportReport& into, ImportReport&& from) {
   for (auto& file : from.files) into.files.push_back(std::move(file));
   into.events += from.events;
-  for (std::size_t i = 0; i < into.events_by_phase.size(); ++i) into.events_by_phase[i] += from.events_by_phase[i];
-  into.instants += from.instants, into.counter_values += from.counter_values, into.flow_arrows += from.flow_arrows;
+  for (std::size_t i = 0; i < into.events_by_phase.size(); ++i)
+    into.events_by_phase[i] += from.events_by_phase[i];
+  into.instants += from.instants, into.counter_values += from.counter_values,
+      into.flow_arrows += from.flow_arrows;
   into.metadata += from.metadata, into.lost += from.lost;
   into.is_cancelled |= from.is_cancelled;
   into.anomalies.add(from.anomalies);
@@ -37,7 +40,8 @@ void merge(ImportReport& into, ImportReport&& from) {
 
 class Opening {
  public:
-  Opening(const std::vector<std::string>& paths, const OpenOptions& options) : options_(options), begun_(Clock::now()) {
+  Opening(const std::vector<std::string>& paths, const OpenOptions& options)
+      : options_(options), begun_(Clock::now()) {
     files_ = trace_files(paths, report_.anomalies);
     std::error_code error;
     for (const std::string& file : files_) {
@@ -55,11 +59,14 @@ class Opening {
       read_one(0, true);
     } else {
       std::vector<std::jthread> workers;
-      const std::size_t count = std::clamp<std::size_t>(static_cast<std::size_t>(std::max(1, options_.threads)), 1, files_.size());
+      const std::size_t count = std::clamp<std::size_t>(
+          static_cast<std::size_t>(std::max(1, options_.threads)), 1, files_.size());
       std::exception_ptr failure;
       const auto work = [&] {
         try {
-          for (std::size_t i = next_file_++; i < files_.size() && !options_.stop.stop_requested(); i = next_file_++) read_one(i, false);
+          for (std::size_t i = next_file_++; i < files_.size() && !options_.stop.stop_requested();
+               i = next_file_++)
+            read_one(i, false);
         } catch (...) {
           const std::scoped_lock lock(mutex_);
           failure = std::current_exception();
@@ -69,7 +76,8 @@ class Opening {
       work();
       workers.clear();
       if (failure) std::rethrow_exception(failure);
-      if (report_.files.empty() && !options_.stop.stop_requested() && first_error_) throw InputError(*first_error_);
+      if (report_.files.empty() && !options_.stop.stop_requested() && first_error_)
+        throw InputError(*first_error_);
     }
     return finished();
   }
@@ -100,7 +108,9 @@ class Opening {
       return !options_.stop.stop_requested();
     };
     try {
-      const auto summary = chrome_json::read(files_[index], [&](const chrome_json::RawEvent& event) { file.take(event); }, report.anomalies, options);
+      const auto summary = chrome_json::read(
+          files_[index], [&](const chrome_json::RawEvent& event) { file.take(event); },
+          report.anomalies, options);
       entry.bytes = summary.bytes;
       entry.is_complete = !summary.is_broken_off && !summary.is_stopped;
       report.is_cancelled = summary.is_stopped;
@@ -109,7 +119,8 @@ class Opening {
     } catch (const InputError& error) {
       if (is_alone) throw;
       const std::scoped_lock lock(mutex_);
-      report_.anomalies.add("file_unreadable", Severity::error, "a file of the folder could not be read and is left out", error.what());
+      report_.anomalies.add("file_unreadable", Severity::error,
+                            "a file of the folder could not be read and is left out", error.what());
       if (!first_error_) first_error_ = error.problems;
       return;
     }
@@ -121,7 +132,8 @@ class Opening {
     const std::scoped_lock lock(mutex_);
     ++progress_.files;
     FileClock clock;
-    clock.index = index, clock.path = files_[index], clock.rank = file.rank(), clock.marks = file.collectives(), clock.steps = file.steps();
+    clock.index = index, clock.path = files_[index], clock.rank = file.rank(),
+    clock.marks = file.collectives(), clock.steps = file.steps();
     std::uint32_t keys = 0;
     for (const CollectiveMark& mark : clock.marks) keys = std::max(keys, mark.key + 1);
     for (std::uint32_t key = 0; key < keys; ++key) clock.keys.push_back(file.mark_key(key));
@@ -142,10 +154,14 @@ class Opening {
     if (file.rank() < 0) return;
     const auto [at, is_new] = path_of_rank_.try_emplace(file.rank(), files_[index]);
     if (is_new) return;
-    report_.anomalies.add("rank_duplicate", Severity::warning, "two files state the same rank; the second stands on its own rows under its file's name", files_[index]);
+    report_.anomalies.add(
+        "rank_duplicate", Severity::warning,
+        "two files state the same rank; the second stands on its own rows under its file's name",
+        files_[index]);
     for (std::uint32_t t = 0; t < file.builder().tracks(); ++t) {
       StoreBuilder::TrackSpec& spec = file.builder().track(t);
-      spec.rank_label = "rank " + std::to_string(spec.rank) + " (" + files_[index].substr(files_[index].rfind('/') + 1) + ")";
+      spec.rank_label = "rank " + std::to_string(spec.rank) + " (" +
+                        files_[index].substr(files_[index].rfind('/') + 1) + ")";
       spec.process_key = files_[index];
       spec.rank = -1;
     }
@@ -177,17 +193,21 @@ class Opening {
     if (!report_.is_cancelled) {
       if (options_.align_clocks && clocks_.size() > 1) {
         say("aligning clocks");
-        std::stable_sort(clocks_.begin(), clocks_.end(), [](const FileClock& a, const FileClock& b) { return a.index < b.index; });
+        std::stable_sort(clocks_.begin(), clocks_.end(),
+                         [](const FileClock& a, const FileClock& b) { return a.index < b.index; });
         align_files(clocks_, builder_, report_.anomalies);
       }
       say("sorting");
-      result.trace = builder_.build({.mark_overlapped = options_.mark_overlapped, .keep = false}, options_.stop);
+      result.trace = builder_.build({.mark_overlapped = options_.mark_overlapped, .keep = false},
+                                    options_.stop);
     } else if (last_partial_ == nullptr && builder_.slices() <= kQuickBuild) {
       result.trace = builder_.build({.mark_overlapped = false, .keep = false});
     }
     if (result.trace == nullptr) {  // stopped: what was shown last
       report_.is_cancelled = true;
-      result.trace = last_partial_ != nullptr ? last_partial_ : std::make_shared<const TraceStore>(TraceStore::Parts{});
+      result.trace = last_partial_ != nullptr
+                         ? last_partial_
+                         : std::make_shared<const TraceStore>(TraceStore::Parts{});
     }
     report_.slices = static_cast<std::int64_t>(result.trace->slices());
     report_.seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
@@ -215,13 +235,16 @@ class Opening {
 
 OpenResult open_trace(const std::vector<std::string>& paths, const OpenOptions& options) {
   Opening opening(paths, options);
-  const std::string cache = options.cache_folder.empty() ? "" : cache_path(opening.files(), options.cache_folder);
+  const std::string cache =
+      options.cache_folder.empty() ? "" : cache_path(opening.files(), options.cache_folder);
   if (!cache.empty())
-    if (auto cached = read_cache(cache, opening.files())) return {std::move(cached->trace), std::move(cached->report), true};
+    if (auto cached = read_cache(cache, opening.files()))
+      return {std::move(cached->trace), std::move(cached->report), true};
   OpenResult result = opening.run();
   if (!cache.empty() && !result.report.is_cancelled) {
     if (options.on_partial) options.on_partial(result.trace);  // shown while the cache is written
-    if (write_cache(cache, opening.files(), *result.trace, result.report)) trim_cache(options.cache_folder, options.cache_limit_bytes);
+    if (write_cache(cache, opening.files(), *result.trace, result.report))
+      trim_cache(options.cache_folder, options.cache_limit_bytes);
   }
   return result;
 }

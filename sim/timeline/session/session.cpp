@@ -13,10 +13,12 @@ namespace stepcast::trace {
 namespace {
 namespace fs = std::filesystem;
 
-/// Written beside and synced before the rename: after a power cut the name stands for the old file or the new one.
+/// Written beside and synced before the rename: after a power cut the name stands for the old file
+/// or the new one.
 void write_synced(const std::string& path, const std::string& content) {
   std::error_code error;
-  if (const fs::path parent = fs::path(path).parent_path(); !parent.empty()) fs::create_directories(parent, error);
+  if (const fs::path parent = fs::path(path).parent_path(); !parent.empty())
+    fs::create_directories(parent, error);
   const std::string temporary = path + ".part" + std::to_string(getpid());
   const auto fail = [&](const char* what) {
     const int reason = errno;
@@ -44,7 +46,10 @@ void write_synced(const std::string& path, const std::string& content) {
 }
 }  // namespace
 
-void write_session(const std::string& path, const Session& session) { write_synced(path, session_json(session).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"); }
+void write_session(const std::string& path, const Session& session) {
+  write_synced(path,
+               session_json(session).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
 
 Result<Session> read_session(const std::string& path) {
   auto json = read_json_file(path);
@@ -53,7 +58,8 @@ Result<Session> read_session(const std::string& path) {
 }
 
 bool Autosave::save(const Session& session) {
-  std::string text = session_json(session).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text =
+      session_json(session).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   if (text == last_) return false;
   write_synced(file(), text);
   last_ = std::move(text);

@@ -7,12 +7,17 @@
 namespace stepcast::trace {
 namespace {
 constexpr int kVersion = 1;
-/// Before the trace's begin lies what a user pans to; a century on either side is enough and keeps sums far from overflow.
+/// Before the trace's begin lies what a user pans to; a century on either side is enough and keeps
+/// sums far from overflow.
 constexpr std::int64_t kFarthest = std::int64_t{3} << 60;
 constexpr IntegerField kTime{.fallback = 0, .min = -kFarthest, .max = kFarthest};
 
 Json view_json(const SessionView& view) {
-  return {{"name", view.name}, {"begin_ns", view.begin}, {"end_ns", view.end}, {"first_row", view.first_row}, {"row_height_px", view.row_height}};
+  return {{"name", view.name},
+          {"begin_ns", view.begin},
+          {"end_ns", view.end},
+          {"first_row", view.first_row},
+          {"row_height_px", view.row_height}};
 }
 SessionView view_of(ObjectReader& r) {
   SessionView view;
@@ -29,20 +34,26 @@ Json session_json(const Session& s) {
   Json j;
   j["stepcast_session"] = kVersion;
   j["traces"] = Json::array();
-  for (const SessionTrace& t : s.traces) j["traces"].push_back({{"paths", t.paths}, {"role", t.role}});
+  for (const SessionTrace& t : s.traces)
+    j["traces"].push_back({{"paths", t.paths}, {"role", t.role}});
   j["view"] = view_json(s.view);
   j["views"] = Json::array();
   for (const SessionView& view : s.views) j["views"].push_back(view_json(view));
   j["pinned"] = s.pinned, j["hidden"] = s.hidden, j["collapsed"] = s.collapsed;
   j["bookmarks"] = Json::array();
-  for (const SessionBookmark& b : s.bookmarks) j["bookmarks"].push_back({{"time_ns", b.time}, {"track", b.track}, {"text", b.text}, {"colour", b.colour}});
+  for (const SessionBookmark& b : s.bookmarks)
+    j["bookmarks"].push_back(
+        {{"time_ns", b.time}, {"track", b.track}, {"text", b.text}, {"colour", b.colour}});
   j["notes"] = Json::array();
-  for (const SessionNote& n : s.notes) j["notes"].push_back({{"begin_ns", n.begin}, {"end_ns", n.end}, {"track", n.track}, {"text", n.text}});
+  for (const SessionNote& n : s.notes)
+    j["notes"].push_back(
+        {{"begin_ns", n.begin}, {"end_ns", n.end}, {"track", n.track}, {"text", n.text}});
   j["filters"] = s.filters, j["scenarios"] = s.scenarios;
   j["alignment"] = s.alignment, j["manual_offset_ns"] = s.manual_offset;
   j["layout"] = s.layout;
   j["settings"] = Json::array();  // a list of pairs: the order is the user's
-  for (const auto& [key, value] : s.settings) j["settings"].push_back({{"key", key}, {"value", value}});
+  for (const auto& [key, value] : s.settings)
+    j["settings"].push_back({{"key", key}, {"value", value}});
   return j;
 }
 
@@ -61,12 +72,14 @@ Result<Session> session_from_json(const Json& json, const std::string& file) {
   for (ObjectReader& view : r.objects("views")) s.views.push_back(view_of(view));
   s.pinned = r.texts("pinned"), s.hidden = r.texts("hidden"), s.collapsed = r.texts("collapsed");
   for (ObjectReader& b : r.objects("bookmarks")) {
-    s.bookmarks.push_back({b.integer("time_ns", kTime), b.text("track", ""), b.text("text", ""), b.text("colour", "")});
+    s.bookmarks.push_back({b.integer("time_ns", kTime), b.text("track", ""), b.text("text", ""),
+                           b.text("colour", "")});
     b.done();
   }
   for (ObjectReader& n : r.objects("notes")) {
     SessionNote note;
-    note.begin = n.integer("begin_ns", kTime), note.end = n.integer("end_ns", kTime), note.track = n.text("track", ""), note.text = n.text("text", "");
+    note.begin = n.integer("begin_ns", kTime), note.end = n.integer("end_ns", kTime),
+    note.track = n.text("track", ""), note.text = n.text("text", "");
     n.done();
     s.notes.push_back(std::move(note));
   }

@@ -6,7 +6,11 @@
 
 namespace stepcast::trace {
 namespace {
-struct Member { SliceId slice = 0; RankId rank = 0; Nanoseconds arrival = 0, start = 0, end = 0; };
+struct Member {
+  SliceId slice = 0;
+  RankId rank = 0;
+  Nanoseconds arrival = 0, start = 0, end = 0;
+};
 
 /// nccl-tests' factor from algorithm to bus bandwidth (its doc/PERFORMANCE.md).
 double bus_factor(const std::string& kind, double n) {
@@ -17,10 +21,12 @@ double bus_factor(const std::string& kind, double n) {
 }
 
 CollectiveRun run_of(std::vector<Member> members, const TraceStore& trace) {
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.rank < b.rank; });
+  std::sort(members.begin(), members.end(),
+            [](const Member& a, const Member& b) { return a.rank < b.rank; });
   CollectiveRun run;
   run.op = trace.op_id(members.front().slice);
-  run.first_arrival = members.front().arrival, run.last_arrival = members.front().arrival, run.last_rank = members.front().rank;
+  run.first_arrival = members.front().arrival, run.last_arrival = members.front().arrival,
+  run.last_rank = members.front().rank;
   run.end = members.front().end;
   for (const Member& m : members) {
     run.members.push_back(m.slice);
@@ -32,12 +38,18 @@ CollectiveRun run_of(std::vector<Member> members, const TraceStore& trace) {
 }
 void measure(CollectiveRun& run) {
   const double n = run.group_size > 0 ? run.group_size : static_cast<double>(run.members.size());
-  if (run.bytes > 0 && run.transfer() > 0) run.busbw_GBps = static_cast<double>(run.bytes) / static_cast<double>(run.transfer()) * bus_factor(run.kind, n);
+  if (run.bytes > 0 && run.transfer() > 0)
+    run.busbw_GBps = static_cast<double>(run.bytes) / static_cast<double>(run.transfer()) *
+                     bus_factor(run.kind, n);
 }
 
-/// Calls of one kind in one group: by order where all ranks list the same number, else by common end.
-void match_by_end(std::vector<Member>& members, Nanoseconds tolerance, const TraceStore& trace, std::vector<CollectiveRun>& runs) {
-  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.end != b.end ? a.end < b.end : a.rank < b.rank; });
+/// Calls of one kind in one group: by order where all ranks list the same number, else by common
+/// end.
+void match_by_end(std::vector<Member>& members, Nanoseconds tolerance, const TraceStore& trace,
+                  std::vector<CollectiveRun>& runs) {
+  std::sort(members.begin(), members.end(), [](const Member& a, const Member& b) {
+    return a.end != b.end ? a.end < b.end : a.rank < b.rank;
+  });
   std::vector<Member> open;
   std::set<RankId> ranks;
   for (const Member& m : members) {
@@ -56,14 +68,18 @@ Nanoseconds arrival_of(const TraceStore& trace, SliceId member) {
   const Nanoseconds start = trace.start(member);
   if (member == 0 || trace.end(member - 1) != start) return start;
   const Op &before = trace.op(member - 1), &op = trace.op(member);
-  return before.shown == SliceCategory::straggler_wait && before.name == op.name ? trace.start(member - 1) : start;
+  return before.shown == SliceCategory::straggler_wait && before.name == op.name
+             ? trace.start(member - 1)
+             : start;
 }
 
 std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds tolerance) {
   if (trace.origin() == "simulated") tolerance = 0;
   std::vector<CollectiveRun> runs;
   std::vector<char> is_stated(trace.slices(), 0);
-  const auto member_of = [&](SliceId s, RankId rank) { return Member{s, rank, arrival_of(trace, s), trace.start(s), trace.end(s)}; };
+  const auto member_of = [&](SliceId s, RankId rank) {
+    return Member{s, rank, arrival_of(trace, s), trace.start(s), trace.end(s)};
+  };
 
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<const CollectiveSlice*>> stated;
   for (const CollectiveSlice& c : trace.collectives()) {
@@ -78,7 +94,9 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
     bool is_even = kind != "send_recv";
     for (auto& [rank, mine] : by_rank) {
       is_even &= mine.size() == calls;
-      std::sort(mine.begin(), mine.end(), [&](const auto* a, const auto* b) { return trace.start(a->slice) < trace.start(b->slice); });
+      std::sort(mine.begin(), mine.end(), [&](const auto* a, const auto* b) {
+        return trace.start(a->slice) < trace.start(b->slice);
+      });
     }
     const std::size_t first = runs.size();
     if (is_even) {
@@ -92,9 +110,11 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
       std::vector<Member> members;
       std::map<SliceId, std::int64_t> bytes;
       for (const auto& [rank, mine] : by_rank)
-        for (const CollectiveSlice* c : mine) members.push_back(member_of(c->slice, rank)), bytes[c->slice] = c->bytes;
+        for (const CollectiveSlice* c : mine)
+          members.push_back(member_of(c->slice, rank)), bytes[c->slice] = c->bytes;
       match_by_end(members, tolerance, trace, runs);
-      for (std::size_t i = first; i < runs.size(); ++i) runs[i].bytes = bytes[runs[i].members.front()];
+      for (std::size_t i = first; i < runs.size(); ++i)
+        runs[i].bytes = bytes[runs[i].members.front()];
     }
     for (std::size_t i = first; i < runs.size(); ++i) {
       runs[i].kind = kind, runs[i].group = group, runs[i].group_size = list.front()->group_size;
@@ -102,7 +122,8 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
     }
   }
 
-  // Nothing stated: by name and common end. Tensor-parallel groups stay inside a node, so that equal replicas are not taken for one group.
+  // Nothing stated: by name and common end. Tensor-parallel groups stay inside a node, so that
+  // equal replicas are not taken for one group.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Member>> unstated;
   for (LaneId lane = 0; lane < trace.lanes().size(); ++lane) {
     const LaneInfo& l = trace.lanes()[lane];
@@ -111,8 +132,10 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
       const Op& op = trace.op(s);
       if (!is_communication(op.shown) || is_stated[s] != 0 || trace.duration(s) == 0) continue;
       const std::string_view name = trace.text(op.name);
-      if (name.ends_with("send") || name.ends_with("recv") || name.ends_with("SendRecv")) continue;  // messages: arrows tell their partner
-      const std::uint32_t node = op.shown == SliceCategory::exposed_tp ? trace.ranks()[rank].node + 1 : 0;
+      if (name.ends_with("send") || name.ends_with("recv") || name.ends_with("SendRecv"))
+        continue;  // messages: arrows tell their partner
+      const std::uint32_t node =
+          op.shown == SliceCategory::exposed_tp ? trace.ranks()[rank].node + 1 : 0;
       unstated[{op.name, node}].push_back(member_of(s, rank));
     }
   }
@@ -122,7 +145,8 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
     for (std::size_t i = first; i < runs.size(); ++i) runs[i].kind = trace.text(key.first);
   }
   for (CollectiveRun& run : runs) measure(run);
-  std::stable_sort(runs.begin(), runs.end(), [](const CollectiveRun& a, const CollectiveRun& b) { return a.end < b.end; });
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const CollectiveRun& a, const CollectiveRun& b) { return a.end < b.end; });
   return runs;
 }
 

@@ -4,7 +4,8 @@
 #include "sim/timeline/stats/collectives.hpp"
 
 namespace stepcast::trace {
-std::vector<CollectiveTotals> collective_totals(const TraceStore&, const std::vector<CollectiveRun>& runs) {
+std::vector<CollectiveTotals> collective_totals(const TraceStore&,
+                                                const std::vector<CollectiveRun>& runs) {
   std::map<std::pair<std::string, std::string>, CollectiveTotals> table;
   std::map<std::pair<std::string, std::string>, std::map<RankId, std::int64_t>> last;
   std::map<std::pair<std::string, std::string>, std::int64_t> measured;
@@ -26,33 +27,42 @@ std::vector<CollectiveTotals> collective_totals(const TraceStore&, const std::ve
       if (count > row.worst_rank_runs) row.worst_rank = rank, row.worst_rank_runs = count;
     rows.push_back(row);
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.skew_seconds + a.transfer_seconds > b.skew_seconds + b.transfer_seconds; });
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return a.skew_seconds + a.transfer_seconds > b.skew_seconds + b.transfer_seconds;
+  });
   return rows;
 }
 
-CommunicationMatrix communication_matrix(const TraceStore& trace, const std::vector<CollectiveRun>& runs) {
+CommunicationMatrix communication_matrix(const TraceStore& trace,
+                                         const std::vector<CollectiveRun>& runs) {
   CommunicationMatrix m;
   m.ranks = trace.ranks().size();
   m.bytes.assign(m.ranks * m.ranks, 0), m.messages.assign(m.ranks * m.ranks, 0);
   const auto stated_bytes = [&](SliceId s) -> double {
     if (s == kNoId) return 0;
     const auto& list = trace.collectives();
-    const auto at = std::lower_bound(list.begin(), list.end(), s, [](const CollectiveSlice& c, SliceId id) { return c.slice < id; });
+    const auto at =
+        std::lower_bound(list.begin(), list.end(), s,
+                         [](const CollectiveSlice& c, SliceId id) { return c.slice < id; });
     return at != list.end() && at->slice == s ? static_cast<double>(at->bytes) : 0;
   };
   for (const FlowArrow& flow : trace.flows()) {
-    const RankId from = trace.tracks()[flow.from_track].rank, to = trace.tracks()[flow.to_track].rank;
+    const RankId from = trace.tracks()[flow.from_track].rank,
+                 to = trace.tracks()[flow.to_track].rank;
     if (from == to) continue;
     ++m.messages[from * m.ranks + to];
     m.bytes[from * m.ranks + to] += std::max(stated_bytes(flow.from), stated_bytes(flow.to));
   }
-  // A ring sends the same share over each of its edges (rank order; the library's own order is not in the trace).
+  // A ring sends the same share over each of its edges (rank order; the library's own order is not
+  // in the trace).
   for (const CollectiveRun& run : runs) {
     if (run.members.size() < 2) continue;
     const auto n = static_cast<double>(run.members.size());
-    const double an_edge = static_cast<double>(run.bytes) * (run.kind == "all_reduce" ? 2 * (n - 1) / n : (n - 1) / n);
+    const double an_edge =
+        static_cast<double>(run.bytes) * (run.kind == "all_reduce" ? 2 * (n - 1) / n : (n - 1) / n);
     for (std::size_t i = 0; i < run.members.size(); ++i) {
-      const RankId from = trace.rank_of(run.members[i]), to = trace.rank_of(run.members[(i + 1) % run.members.size()]);
+      const RankId from = trace.rank_of(run.members[i]),
+                   to = trace.rank_of(run.members[(i + 1) % run.members.size()]);
       ++m.messages[from * m.ranks + to];
       m.bytes[from * m.ranks + to] += an_edge;
     }

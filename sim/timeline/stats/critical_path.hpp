@@ -22,8 +22,9 @@ struct CriticalPath {
   int rank_changes = 0;
   bool is_complete = true;  // false: stopped
 };
-/// Walks back from the last end in [begin, end): within a rank to the slice that ended last before; through a collective to the rank
-/// that arrived last; through a message arrow to its sender. Crosses ranks only where clocks are known.
-CriticalPath critical_path(const TraceStore& trace, const std::vector<CollectiveRun>& runs, Nanoseconds begin, Nanoseconds end,
-                           std::stop_token stop = {});
+/// Walks back from the last end in [begin, end): within a rank to the slice that ended last before;
+/// through a collective to the rank that arrived last; through a message arrow to its sender.
+/// Crosses ranks only where clocks are known.
+CriticalPath critical_path(const TraceStore& trace, const std::vector<CollectiveRun>& runs,
+                           Nanoseconds begin, Nanoseconds end, std::stop_token stop = {});
 }  // namespace stepcast::trace

@@ -10,7 +10,8 @@
 
 namespace stepcast::trace {
 namespace {
-/// Ranks that compute the same ops are peers: stages of a pipeline differ in their work, and that is no straggling.
+/// Ranks that compute the same ops are peers: stages of a pipeline differ in their work, and that
+/// is no straggling.
 std::vector<std::uint32_t> peer_groups(const TraceStore& trace, const std::vector<LodRow>& rows) {
   constexpr SliceId kLook = 4000;  // slices a lane: a step's worth of ops
   std::map<std::set<std::uint32_t>, std::vector<RankId>> by_ops;
@@ -29,14 +30,16 @@ std::vector<std::uint32_t> peer_groups(const TraceStore& trace, const std::vecto
   std::vector<std::uint32_t> group(rows.size(), 0);
   std::uint32_t next = 1;
   for (const auto& [names, ranks] : by_ops) {
-    if (ranks.size() < 3) continue;  // too few to say what is normal: they are compared with everybody
+    if (ranks.size() < 3)
+      continue;  // too few to say what is normal: they are compared with everybody
     for (const RankId rank : ranks) group[rank] = next;
     ++next;
   }
   return group;
 }
 
-std::vector<double> straggler_scores(const TraceStore& trace, const std::vector<LodRow>& rows, const StepMatrix& matrix) {
+std::vector<double> straggler_scores(const TraceStore& trace, const std::vector<LodRow>& rows,
+                                     const StepMatrix& matrix) {
   const auto group = peer_groups(trace, rows);
   std::vector<std::vector<double>> ratios(rows.size());
   for (std::size_t step = 0; step < matrix.steps; ++step) {
@@ -50,7 +53,8 @@ std::vector<double> straggler_scores(const TraceStore& trace, const std::vector<
     std::map<std::uint32_t, double> typical;
     for (const auto& [id, values] : busy) typical[id] = median(values);
     for (RankId rank = 0; rank < rows.size(); ++rank)
-      if (!std::isnan(of(rank)) && typical[group[rank]] > 0) ratios[rank].push_back(of(rank) / typical[group[rank]]);
+      if (!std::isnan(of(rank)) && typical[group[rank]] > 0)
+        ratios[rank].push_back(of(rank) / typical[group[rank]]);
   }
   std::vector<double> scores;
   for (const auto& list : ratios) scores.push_back(list.empty() ? 0 : median(list) - 1);
@@ -58,12 +62,15 @@ std::vector<double> straggler_scores(const TraceStore& trace, const std::vector<
 }
 }  // namespace
 
-std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area& area, const Steps& steps, const StepMatrix& matrix,
-                                            const std::vector<CollectiveRun>& runs, std::stop_token stop) {
+std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area& area,
+                                            const Steps& steps, const StepMatrix& matrix,
+                                            const std::vector<CollectiveRun>& runs,
+                                            std::stop_token stop) {
   const auto states = state_categories(trace);
   const auto rows = state_rows(trace);
   std::vector<RankStatistics> table(rows.size());
-  const Nanoseconds begin = std::max(area.begin, trace.begin()), end = std::max(begin, std::min(area.end, trace.end()));
+  const Nanoseconds begin = std::max(area.begin, trace.begin()),
+                    end = std::max(begin, std::min(area.end, trace.end()));
   for (RankId rank = 0; rank < rows.size() && !stop.stop_requested(); ++rank) {
     RankStatistics& r = table[rank];
     r.rank = rank, r.window = static_cast<double>(end - begin) * 1e-9;
@@ -72,7 +79,9 @@ std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area&
     for (std::size_t c = 0; c < times.size(); ++c) {
       r.seconds[c] = static_cast<double>(times[c]) * 1e-9;
       sum += times[c];
-      if (is_communication(static_cast<SliceCategory>(c)) || static_cast<SliceCategory>(c) == SliceCategory::straggler_wait) r.exposed += r.seconds[c];
+      if (is_communication(static_cast<SliceCategory>(c)) ||
+          static_cast<SliceCategory>(c) == SliceCategory::straggler_wait)
+        r.exposed += r.seconds[c];
     }
     r.idle = static_cast<double>(end - begin - sum) * 1e-9;
     int count = 0;
@@ -106,7 +115,8 @@ std::vector<RankId> ranks_by_slowness(const std::vector<RankStatistics>& statist
   std::vector<RankId> order(statistics.size());
   std::iota(order.begin(), order.end(), RankId{0});
   std::stable_sort(order.begin(), order.end(), [&](RankId a, RankId b) {
-    if (statistics[a].straggler_score != statistics[b].straggler_score) return statistics[a].straggler_score > statistics[b].straggler_score;
+    if (statistics[a].straggler_score != statistics[b].straggler_score)
+      return statistics[a].straggler_score > statistics[b].straggler_score;
     return statistics[a].caused_wait > statistics[b].caused_wait;
   });
   return order;
@@ -116,11 +126,22 @@ std::vector<double> rank_heat(const std::vector<RankStatistics>& statistics, Hea
   std::vector<double> values;
   for (const RankStatistics& r : statistics) {
     switch (heat) {
-      case Heat::exposed_communication: values.push_back(r.exposed); break;
-      case Heat::straggler_wait: values.push_back(std::max(r.waited, r.seconds[static_cast<std::size_t>(SliceCategory::straggler_wait)])); break;
-      case Heat::bubble: values.push_back(r.seconds[static_cast<std::size_t>(SliceCategory::bubble)]); break;
-      case Heat::busy: values.push_back(r.window - r.idle); break;
-      case Heat::straggler_score: values.push_back(std::max(0.0, r.straggler_score)); break;
+      case Heat::exposed_communication:
+        values.push_back(r.exposed);
+        break;
+      case Heat::straggler_wait:
+        values.push_back(
+            std::max(r.waited, r.seconds[static_cast<std::size_t>(SliceCategory::straggler_wait)]));
+        break;
+      case Heat::bubble:
+        values.push_back(r.seconds[static_cast<std::size_t>(SliceCategory::bubble)]);
+        break;
+      case Heat::busy:
+        values.push_back(r.window - r.idle);
+        break;
+      case Heat::straggler_score:
+        values.push_back(std::max(0.0, r.straggler_score));
+        break;
     }
   }
   const double most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());

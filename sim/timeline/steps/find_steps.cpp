@@ -8,18 +8,27 @@
 
 namespace stepcast::trace {
 namespace {
-struct Mark { RankId rank = 0; std::int64_t number = 0; Nanoseconds begin = 0, end = 0; };
+struct Mark {
+  RankId rank = 0;
+  std::int64_t number = 0;
+  Nanoseconds begin = 0, end = 0;
+};
 
-/// "ProfilerStep#12" -> 12, "step 3" -> 3, "Iteration" -> -1 (numbered by occurrence); nothing for other names.
+/// "ProfilerStep#12" -> 12, "step 3" -> 3, "Iteration" -> -1 (numbered by occurrence); nothing for
+/// other names.
 std::optional<std::int64_t> step_number(std::string_view name, std::string_view& how) {
-  constexpr std::string_view words[] = {"profilerstep", "train_step", "training_step", "iteration", "step", "iter"};
+  constexpr std::string_view words[] = {"profilerstep", "train_step", "training_step",
+                                        "iteration",    "step",       "iter"};
   std::string lower(name.substr(0, 40));
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   for (const std::string_view word : words) {
     if (!lower.starts_with(word)) continue;
     std::string_view rest(lower);
     rest.remove_prefix(word.size());
-    while (!rest.empty() && (rest.front() == '#' || rest.front() == ' ' || rest.front() == '_' || rest.front() == ':')) rest.remove_prefix(1);
+    while (!rest.empty() && (rest.front() == '#' || rest.front() == ' ' || rest.front() == '_' ||
+                             rest.front() == ':'))
+      rest.remove_prefix(1);
     how = word == "profilerstep" ? "ProfilerStep" : word;
     if (rest.empty()) return -1;
     std::int64_t number = 0;
@@ -34,9 +43,11 @@ std::vector<Mark> named_marks(const TraceStore& trace, std::string& how) {
   std::map<std::string_view, std::map<OpId, std::int64_t>> kinds;
   for (OpId op = 0; op < trace.ops().size(); ++op) {
     std::string_view kind;
-    if (const auto number = step_number(trace.text(trace.ops()[op].name), kind)) kinds[kind][op] = *number;
+    if (const auto number = step_number(trace.text(trace.ops()[op].name), kind))
+      kinds[kind][op] = *number;
   }
-  for (const std::string_view kind : {"ProfilerStep", "train_step", "training_step", "iteration", "step", "iter"}) {
+  for (const std::string_view kind :
+       {"ProfilerStep", "train_step", "training_step", "iteration", "step", "iter"}) {
     const auto found = kinds.find(kind);
     if (found == kinds.end()) continue;
     std::vector<Mark> host, device;
@@ -48,7 +59,8 @@ std::vector<Mark> named_marks(const TraceStore& trace, std::string& how) {
           const auto op = found->second.find(trace.op_id(s));
           if (op == found->second.end() || trace.duration(s) == 0) continue;
           const std::int64_t number = op->second >= 0 ? op->second : occurrence++;
-          (track.kind == TrackKind::device_stream ? device : host).push_back({track.rank, number, trace.start(s), trace.end(s)});
+          (track.kind == TrackKind::device_stream ? device : host)
+              .push_back({track.rank, number, trace.start(s), trace.end(s)});
         }
       }
     }
@@ -85,16 +97,20 @@ std::vector<Mark> optimizer_marks(const TraceStore& trace) {
           was_optimizer = false;
         }
       }
-      first = std::min(first, trace.start(l.first)), last = std::max(last, trace.end(l.first + l.count - 1));
-      if (has_optimizer && mine.size() > borders.size()) borders = std::move(mine), ends_with_optimizer = was_optimizer;
+      first = std::min(first, trace.start(l.first)),
+      last = std::max(last, trace.end(l.first + l.count - 1));
+      if (has_optimizer && mine.size() > borders.size())
+        borders = std::move(mine), ends_with_optimizer = was_optimizer;
     }
     if (borders.empty()) continue;
     // The tail behind the last optimizer is a step of its own only where an optimizer ends it.
     Nanoseconds begin = first;
     std::int64_t number = 0;
-    for (const Nanoseconds border : borders) marks.push_back({rank, number++, begin, border}), begin = border;
+    for (const Nanoseconds border : borders)
+      marks.push_back({rank, number++, begin, border}), begin = border;
     if (ends_with_optimizer) marks.push_back({rank, number++, begin, last});
-    if (steps != 0 && steps != static_cast<std::size_t>(number)) return {};  // ranks disagree: optimizers do not mark steps here
+    if (steps != 0 && steps != static_cast<std::size_t>(number))
+      return {};  // ranks disagree: optimizers do not mark steps here
     steps = static_cast<std::size_t>(number);
   }
   return marks;
@@ -111,9 +127,12 @@ Steps steps_of(const TraceStore& trace, const std::vector<Mark>& marks) {
     const std::size_t row = steps.by_rank.size();
     steps.by_rank.resize(row + steps.ranks);
     for (const Mark* mark : list) {
-      common.begin = std::min(common.begin, mark->begin), common.end = std::max(common.end, mark->end);
+      common.begin = std::min(common.begin, mark->begin),
+      common.end = std::max(common.end, mark->end);
       Steps::Range& mine = steps.by_rank[row + mark->rank];
-      mine = mine.is_present ? Steps::Range{std::min(mine.begin, mark->begin), std::max(mine.end, mark->end), true} : Steps::Range{mark->begin, mark->end, true};
+      mine = mine.is_present ? Steps::Range{std::min(mine.begin, mark->begin),
+                                            std::max(mine.end, mark->end), true}
+                             : Steps::Range{mark->begin, mark->end, true};
     }
     steps.common.push_back(common);
   }
@@ -124,7 +143,8 @@ Steps steps_of(const TraceStore& trace, const std::vector<Mark>& marks) {
 Steps find_steps(const TraceStore& trace) {
   std::vector<Mark> marks;
   std::string how;
-  for (const StatedStep& step : trace.stated_steps()) marks.push_back({step.rank, step.number, step.begin, step.end});
+  for (const StatedStep& step : trace.stated_steps())
+    marks.push_back({step.rank, step.number, step.begin, step.end});
   if (!marks.empty()) how = "args.step";
   bool is_marked = true;
   if (marks.empty()) marks = named_marks(trace, how);
@@ -134,7 +154,8 @@ Steps find_steps(const TraceStore& trace) {
     how = "optimizer ends";
   }
   if (marks.empty()) {
-    for (RankId rank = 0; rank < trace.ranks().size(); ++rank) marks.push_back({rank, 0, trace.begin(), trace.end()});
+    for (RankId rank = 0; rank < trace.ranks().size(); ++rank)
+      marks.push_back({rank, 0, trace.begin(), trace.end()});
     how = "whole trace";
   }
   Steps steps = steps_of(trace, marks);
@@ -143,8 +164,11 @@ Steps find_steps(const TraceStore& trace) {
 }
 
 int Steps::step_at(RankId rank, Nanoseconds time) const {
-  // Steps of other ranks may reach into each other: start at the last that has begun anywhere and look back a little.
-  const auto after = std::upper_bound(common.begin(), common.end(), time, [](Nanoseconds t, const Range& range) { return t < range.begin; });
+  // Steps of other ranks may reach into each other: start at the last that has begun anywhere and
+  // look back a little.
+  const auto after =
+      std::upper_bound(common.begin(), common.end(), time,
+                       [](Nanoseconds t, const Range& range) { return t < range.begin; });
   constexpr int kLook = 8;
   int at = static_cast<int>(after - common.begin()) - 1;
   for (int look = 0; at >= 0 && look < kLook; --at, ++look) {

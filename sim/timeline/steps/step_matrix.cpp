@@ -19,16 +19,19 @@ StepMatrix step_matrix(const TraceStore& trace, const Steps& steps) {
       const Steps::Range& range = steps.of(step, rank);
       if (!range.is_present) continue;
       Nanoseconds worked = 0;
-      sweep_states(trace, states, rows[rank], range.begin, range.end, [&](Nanoseconds begin, Nanoseconds end, SliceCategory category) {
-        if (is_computing(category) || category == SliceCategory::launch_gap) worked += end - begin;
-      });
+      sweep_states(trace, states, rows[rank], range.begin, range.end,
+                   [&](Nanoseconds begin, Nanoseconds end, SliceCategory category) {
+                     if (is_computing(category) || category == SliceCategory::launch_gap)
+                       worked += end - begin;
+                   });
       m.seconds[step * m.ranks + rank] = static_cast<double>(range.end - range.begin) * 1e-9;
       m.busy_seconds[step * m.ranks + rank] = static_cast<double>(worked) * 1e-9;
       busy.push_back(static_cast<double>(worked) * 1e-9);
     }
     const double typical = busy.empty() ? 0 : median(busy);
     if (typical > 0)
-      for (std::size_t i = step * m.ranks; i < (step + 1) * m.ranks; ++i) m.ratio[i] = m.busy_seconds[i] / typical;
+      for (std::size_t i = step * m.ranks; i < (step + 1) * m.ranks; ++i)
+        m.ratio[i] = m.busy_seconds[i] / typical;
   }
   return m;
 }

@@ -5,8 +5,8 @@
 
 namespace stepcast::trace {
 namespace {
-/// Ends of the lanes' last slices in a tree of minima: the leftmost lane that is free at a time in log(lanes). A track on which
-/// thousands of requests overlap would otherwise cost lanes x slices.
+/// Ends of the lanes' last slices in a tree of minima: the leftmost lane that is free at a time in
+/// log(lanes). A track on which thousands of requests overlap would otherwise cost lanes x slices.
 class LaneEnds {
  public:
   std::size_t size() const { return used_; }
@@ -20,7 +20,8 @@ class LaneEnds {
   }
 
  private:
-  static constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();  // a leaf that is no lane yet
+  static constexpr Nanoseconds kNever =
+      std::numeric_limits<Nanoseconds>::max();  // a leaf that is no lane yet
   void set(std::size_t lane, Nanoseconds end) {
     std::size_t at = lane + leaves_;
     tree_[at] = end;
@@ -28,7 +29,8 @@ class LaneEnds {
   }
   void add() {
     if (used_ == leaves_ || leaves_ == 0) {
-      std::vector<Nanoseconds> ends(tree_.begin() + static_cast<std::ptrdiff_t>(leaves_), tree_.end());
+      std::vector<Nanoseconds> ends(tree_.begin() + static_cast<std::ptrdiff_t>(leaves_),
+                                    tree_.end());
       leaves_ = std::max<std::size_t>(8, leaves_ * 2);
       tree_.assign(2 * leaves_, kNever);
       for (std::size_t lane = 0; lane < used_; ++lane) set(lane, ends[lane]);

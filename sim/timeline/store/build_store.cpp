@@ -7,7 +7,8 @@
 #include "sim/timeline/store/builder_state.hpp"
 
 /// From slices in file order to columns in display order:
-///   count by track -> place every slice behind its track's earlier ones -> sort each track where it is not sorted -> lanes
+///   count by track -> place every slice behind its track's earlier ones -> sort each track where
+///   it is not sorted -> lanes
 namespace stepcast::trace {
 namespace {
 /// Uninitialised memory that becomes a Column: pages are touched once, by the slices themselves.
@@ -21,13 +22,20 @@ struct Array {
 };
 
 struct Arrays {
-  explicit Arrays(std::size_t slices, bool has_high) : start(slices), duration(slices), source(slices), op_low(slices), op_high(has_high ? slices : 0) {}
+  explicit Arrays(std::size_t slices, bool has_high)
+      : start(slices),
+        duration(slices),
+        source(slices),
+        op_low(slices),
+        op_high(has_high ? slices : 0) {}
   Array<Nanoseconds> start;
   Array<std::uint32_t> duration, source;
   Array<std::uint16_t> op_low;
   Array<std::uint8_t> op_high;
-  void put(std::size_t at, Nanoseconds start_time, std::uint32_t length, OpId op, std::uint32_t offset) {
-    start[at] = start_time, duration[at] = length, source[at] = offset, op_low[at] = static_cast<std::uint16_t>(op);
+  void put(std::size_t at, Nanoseconds start_time, std::uint32_t length, OpId op,
+           std::uint32_t offset) {
+    start[at] = start_time, duration[at] = length, source[at] = offset,
+    op_low[at] = static_cast<std::uint16_t>(op);
     if (op_high.size > 0) op_high[at] = static_cast<std::uint8_t>(op >> 16);
   }
   OpId op(std::size_t at) { return op_low[at] | (op_high.size > 0 ? OpId{op_high[at]} << 16 : 0U); }
@@ -45,8 +53,13 @@ std::vector<char> used_tracks(const StoreBuilder::State& s) {
 
 class Builder {
  public:
-  Builder(StoreBuilder::State& state, const StoreBuilder::BuildOptions& options, std::stop_token stop)
-      : s_(state), options_(options), stop_(std::move(stop)), order_(order_tracks(state.tracks, used_tracks(state))), arrays_(state.slices, state.ops.size() * 2 > 65536) {}
+  Builder(StoreBuilder::State& state, const StoreBuilder::BuildOptions& options,
+          std::stop_token stop)
+      : s_(state),
+        options_(options),
+        stop_(std::move(stop)),
+        order_(order_tracks(state.tracks, used_tracks(state))),
+        arrays_(state.slices, state.ops.size() * 2 > 65536) {}
 
   /// Null when stopped.
   TracePtr build() {
@@ -62,9 +75,11 @@ class Builder {
   void scatter() {
     parts_.sources = s_.sources;
     for (std::size_t i = 0; i < s_.sources.size(); ++i)
-      parts_.sources[i].offset_shift = static_cast<std::uint8_t>(std::max(0, static_cast<int>(std::bit_width(s_.furthest_offset[i])) - 32));
+      parts_.sources[i].offset_shift = static_cast<std::uint8_t>(
+          std::max(0, static_cast<int>(std::bit_width(s_.furthest_offset[i])) - 32));
     first_.assign(order_.tracks.size() + 1, 0);
-    for (std::size_t t = 0; t < s_.tracks.size(); ++t) if (order_.place[t] != kNoId) first_[order_.place[t] + 1] = s_.counts[t];
+    for (std::size_t t = 0; t < s_.tracks.size(); ++t)
+      if (order_.place[t] != kNoId) first_[order_.place[t] + 1] = s_.counts[t];
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
     placed_long_.reserve(s_.long_durations.size());
@@ -75,9 +90,13 @@ class Builder {
       for (const RawSlice& raw : *chunk) {
         const TrackId track = order_.place[raw.track];
         const std::uint32_t at = next[track]++;
-        arrays_.put(at, raw.start, raw.duration, raw.op(), static_cast<std::uint32_t>(raw.offset() >> shift_of(track)));
-        if (raw.duration == TraceStore::kLong) placed_long_.emplace_back(at, s_.long_durations[long_index++].second);
-        for (; collective_index < s_.collectives.size() && s_.collectives[collective_index].raw == raw_index; ++collective_index)
+        arrays_.put(at, raw.start, raw.duration, raw.op(),
+                    static_cast<std::uint32_t>(raw.offset() >> shift_of(track)));
+        if (raw.duration == TraceStore::kLong)
+          placed_long_.emplace_back(at, s_.long_durations[long_index++].second);
+        for (; collective_index < s_.collectives.size() &&
+               s_.collectives[collective_index].raw == raw_index;
+             ++collective_index)
           collective_at_.push_back(at);
         ++raw_index;
       }
@@ -93,7 +112,8 @@ class Builder {
   void lay_out_tracks() {
     std::vector<std::vector<std::uint32_t>> collectives_of(order_.tracks.size());
     for (std::uint32_t i = 0; i < collective_at_.size(); ++i) {
-      const auto track = std::upper_bound(first_.begin(), first_.end(), collective_at_[i]) - first_.begin() - 1;
+      const auto track =
+          std::upper_bound(first_.begin(), first_.end(), collective_at_[i]) - first_.begin() - 1;
       collectives_of[static_cast<std::size_t>(track)].push_back(i);
     }
     auto next_long = placed_long_.begin();
@@ -103,7 +123,8 @@ class Builder {
       info.first_lane = static_cast<std::uint32_t>(parts_.lanes.size());
       if (begin == end) continue;
       if (stop_.stop_requested()) return;
-      const auto last_long = std::lower_bound(next_long, placed_long_.end(), std::pair<SliceId, Nanoseconds>{end, 0});
+      const auto last_long =
+          std::lower_bound(next_long, placed_long_.end(), std::pair<SliceId, Nanoseconds>{end, 0});
       if (is_one_lane(begin, end, next_long, last_long)) {
         parts_.long_durations.insert(parts_.long_durations.end(), next_long, last_long);
         parts_.lanes.push_back({begin, end - begin, track});
@@ -116,7 +137,8 @@ class Builder {
   }
   using LongAt = std::vector<std::pair<SliceId, Nanoseconds>>::const_iterator;
   Nanoseconds duration_at(std::uint32_t at, LongAt& next_long) {
-    return arrays_.duration[at] == TraceStore::kLong ? (next_long++)->second : Nanoseconds{arrays_.duration[at]};
+    return arrays_.duration[at] == TraceStore::kLong ? (next_long++)->second
+                                                     : Nanoseconds{arrays_.duration[at]};
   }
   /// Sorted and free of overlaps as it is: nothing to move.
   bool is_one_lane(std::uint32_t begin, std::uint32_t end, LongAt next_long, LongAt) {
@@ -127,18 +149,24 @@ class Builder {
     }
     return true;
   }
-  void lay_out(TrackId track, std::uint32_t begin, std::uint32_t end, LongAt next_long, const std::vector<std::uint32_t>& collectives) {
+  void lay_out(TrackId track, std::uint32_t begin, std::uint32_t end, LongAt next_long,
+               const std::vector<std::uint32_t>& collectives) {
     rows_.clear();
     for (std::uint32_t at = begin; at < end; ++at)
-      rows_.push_back({arrays_.start[at], duration_at(at, next_long), arrays_.op(at), arrays_.source[at], at});
-    const auto is_before = [](const TrackRow& a, const TrackRow& b) { return a.start != b.start ? a.start < b.start : a.duration > b.duration; };
-    if (!std::is_sorted(rows_.begin(), rows_.end(), is_before)) std::stable_sort(rows_.begin(), rows_.end(), is_before);
+      rows_.push_back(
+          {arrays_.start[at], duration_at(at, next_long), arrays_.op(at), arrays_.source[at], at});
+    const auto is_before = [](const TrackRow& a, const TrackRow& b) {
+      return a.start != b.start ? a.start < b.start : a.duration > b.duration;
+    };
+    if (!std::is_sorted(rows_.begin(), rows_.end(), is_before))
+      std::stable_sort(rows_.begin(), rows_.end(), is_before);
     const std::uint32_t lanes = assign_lanes(rows_, lanes_);
     std::vector<std::uint32_t> next(lanes + 1, 0);
     for (const std::uint32_t lane : lanes_) ++next[lane + 1];
     next[0] = begin;
     std::partial_sum(next.begin(), next.end(), next.begin());
-    for (std::uint32_t lane = 0; lane < lanes; ++lane) parts_.lanes.push_back({next[lane], next[lane + 1] - next[lane], track});
+    for (std::uint32_t lane = 0; lane < lanes; ++lane)
+      parts_.lanes.push_back({next[lane], next[lane + 1] - next[lane], track});
     const bool has_collectives = !collectives.empty();
     if (has_collectives) moved_.resize(end - begin);
     const std::size_t first_long = parts_.long_durations.size();
@@ -146,18 +174,22 @@ class Builder {
       const TrackRow& row = rows_[i];
       const std::uint32_t at = next[lanes_[i]]++;
       const bool is_long = row.duration >= Nanoseconds{TraceStore::kLong};
-      arrays_.put(at, row.start, is_long ? TraceStore::kLong : static_cast<std::uint32_t>(row.duration), row.op, row.source);
+      arrays_.put(at, row.start,
+                  is_long ? TraceStore::kLong : static_cast<std::uint32_t>(row.duration), row.op,
+                  row.source);
       if (is_long) parts_.long_durations.emplace_back(at, row.duration);
       if (has_collectives) moved_[row.from - begin] = at;
     }
-    std::sort(parts_.long_durations.begin() + static_cast<std::ptrdiff_t>(first_long), parts_.long_durations.end());
+    std::sort(parts_.long_durations.begin() + static_cast<std::ptrdiff_t>(first_long),
+              parts_.long_durations.end());
     for (const std::uint32_t i : collectives) collective_at_[i] = moved_[collective_at_[i] - begin];
   }
 
   void finish_lists() {
     parts_.ops = s_.ops;
     for (std::uint32_t i = 0; i < s_.texts.size(); ++i) parts_.texts.push_back(s_.texts.text_of(i));
-    parts_.tracks = std::move(order_.tracks), parts_.ranks = std::move(order_.ranks), parts_.nodes = std::move(order_.nodes);
+    parts_.tracks = std::move(order_.tracks), parts_.ranks = std::move(order_.ranks),
+    parts_.nodes = std::move(order_.nodes);
     parts_.start = arrays_.start.column(), parts_.duration = arrays_.duration.column();
     parts_.op_low = arrays_.op_low.column(), parts_.op_high = arrays_.op_high.column();
     parts_.source = arrays_.source.column();
@@ -167,7 +199,8 @@ class Builder {
       const RawCollective& raw = s_.collectives[i];
       collectives.push_back({collective_at_[i], raw.kind, raw.group, raw.group_size, raw.bytes});
     }
-    std::sort(collectives.begin(), collectives.end(), [](const auto& a, const auto& b) { return a.slice < b.slice; });
+    std::sort(collectives.begin(), collectives.end(),
+              [](const auto& a, const auto& b) { return a.slice < b.slice; });
     parts_.collectives = Column<CollectiveSlice>(std::move(collectives));
 
     std::vector<Instant> instants;
@@ -175,9 +208,12 @@ class Builder {
       const TrackId track = order_.place[raw.track];
       const std::uint32_t source = parts_.tracks[track].source;
       const int shift = source < parts_.sources.size() ? parts_.sources[source].offset_shift : 0;
-      instants.push_back({raw.time, track, raw.op, static_cast<std::uint32_t>(raw.offset >> shift)});
+      instants.push_back(
+          {raw.time, track, raw.op, static_cast<std::uint32_t>(raw.offset >> shift)});
     }
-    std::stable_sort(instants.begin(), instants.end(), [](const Instant& a, const Instant& b) { return std::pair(a.track, a.time) < std::pair(b.track, b.time); });
+    std::stable_sort(instants.begin(), instants.end(), [](const Instant& a, const Instant& b) {
+      return std::pair(a.track, a.time) < std::pair(b.track, b.time);
+    });
     parts_.instants = Column<Instant>(std::move(instants));
     finish_counters();
     finish_steps();
@@ -194,23 +230,30 @@ class Builder {
       if (!std::is_sorted(series.times.begin(), series.times.end())) {
         std::vector<std::uint32_t> order(series.times.size());
         std::iota(order.begin(), order.end(), 0U);
-        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return series.times[a] < series.times[b]; });
+        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+          return series.times[a] < series.times[b];
+        });
         CounterSeries sorted = series;
-        for (std::size_t i = 0; i < order.size(); ++i) sorted.times[i] = series.times[order[i]], sorted.values[i] = series.values[order[i]];
+        for (std::size_t i = 0; i < order.size(); ++i)
+          sorted.times[i] = series.times[order[i]], sorted.values[i] = series.values[order[i]];
         series = std::move(sorted);
       }
       const auto [least, most] = std::minmax_element(series.values.begin(), series.values.end());
       series.least = *least, series.most = *most;
     }
-    std::stable_sort(parts_.counters.begin(), parts_.counters.end(), [](const auto& a, const auto& b) { return a.track < b.track; });
+    std::stable_sort(parts_.counters.begin(), parts_.counters.end(),
+                     [](const auto& a, const auto& b) { return a.track < b.track; });
   }
   void finish_steps() {
     std::map<std::pair<std::int64_t, RankId>, RawStep> by_rank;
     for (const auto& [key, range] : s_.steps) {
-      const auto [at, is_new] = by_rank.try_emplace({key.second, parts_.tracks[order_.place[key.first]].rank}, range);
-      if (!is_new) at->second = {std::min(at->second.begin, range.begin), std::max(at->second.end, range.end)};
+      const auto [at, is_new] =
+          by_rank.try_emplace({key.second, parts_.tracks[order_.place[key.first]].rank}, range);
+      if (!is_new)
+        at->second = {std::min(at->second.begin, range.begin), std::max(at->second.end, range.end)};
     }
-    for (const auto& [key, range] : by_rank) parts_.stated_steps.push_back({key.second, key.first, range.begin, range.end});
+    for (const auto& [key, range] : by_rank)
+      parts_.stated_steps.push_back({key.second, key.first, range.begin, range.end});
   }
   void find_extent() {
     bool is_first = true;
@@ -220,13 +263,18 @@ class Builder {
       is_first = false;
     };
     auto next_long = parts_.long_durations.begin();
-    for (const LaneInfo& lane : parts_.lanes) include(parts_.start[lane.first], parts_.start[lane.first]);
-    for (std::size_t i = 0; i < parts_.start.size(); ++i) {  // ends grow within a lane, but one pass is as fast
+    for (const LaneInfo& lane : parts_.lanes)
+      include(parts_.start[lane.first], parts_.start[lane.first]);
+    for (std::size_t i = 0; i < parts_.start.size();
+         ++i) {  // ends grow within a lane, but one pass is as fast
       const std::uint32_t d = parts_.duration[i];
-      parts_.end = std::max(parts_.end, parts_.start[i] + (d == TraceStore::kLong ? (next_long++)->second : Nanoseconds{d}));
+      parts_.end = std::max(
+          parts_.end,
+          parts_.start[i] + (d == TraceStore::kLong ? (next_long++)->second : Nanoseconds{d}));
     }
     for (const Instant& instant : parts_.instants) include(instant.time, instant.time);
-    for (const CounterSeries& series : parts_.counters) include(series.times.front(), series.times.back());
+    for (const CounterSeries& series : parts_.counters)
+      include(series.times.front(), series.times.back());
   }
   void bind_flows(const TraceStore& store) {
     std::vector<FlowArrow> flows;
@@ -240,10 +288,12 @@ class Builder {
       if (flow.to == kNoId && raw.to_next) flow.to = next_on(store, flow.to_track, raw.to_time);
       flows.push_back(flow);
     }
-    std::stable_sort(flows.begin(), flows.end(), [](const FlowArrow& a, const FlowArrow& b) { return a.from < b.from; });
+    std::stable_sort(flows.begin(), flows.end(),
+                     [](const FlowArrow& a, const FlowArrow& b) { return a.from < b.from; });
     std::vector<std::uint32_t> by_target(flows.size());
     std::iota(by_target.begin(), by_target.end(), 0U);
-    std::stable_sort(by_target.begin(), by_target.end(), [&](std::uint32_t a, std::uint32_t b) { return flows[a].to < flows[b].to; });
+    std::stable_sort(by_target.begin(), by_target.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return flows[a].to < flows[b].to; });
     parts_.flows = Column<FlowArrow>(std::move(flows));
     parts_.flows_by_target = Column<std::uint32_t>(std::move(by_target));
   }
@@ -259,7 +309,8 @@ class Builder {
     for (LaneId lane = t.first_lane; lane < t.first_lane + t.lanes; ++lane) {
       const LaneInfo& l = store.lanes()[lane];
       const SliceId at = store.first_starting_at(lane, time);
-      if (at < l.first + l.count && (best == kNoId || store.start(at) < store.start(best))) best = at;
+      if (at < l.first + l.count && (best == kNoId || store.start(at) < store.start(best)))
+        best = at;
     }
     return best;
   }
@@ -278,7 +329,8 @@ class Builder {
         parts_.ops.push_back(copy);
       }
       arrays_.op_low[slice] = static_cast<std::uint16_t>(twin[op]);
-      if (arrays_.op_high.size > 0) arrays_.op_high[slice] = static_cast<std::uint8_t>(twin[op] >> 16);
+      if (arrays_.op_high.size > 0)
+        arrays_.op_high[slice] = static_cast<std::uint8_t>(twin[op] >> 16);
     }
   }
 

@@ -16,7 +16,8 @@ class Column {
     view_ = *owned;
     owner_ = std::move(owned);
   }
-  Column(std::span<const T> view, std::shared_ptr<const void> owner) : view_(view), owner_(std::move(owner)) {}
+  Column(std::span<const T> view, std::shared_ptr<const void> owner)
+      : view_(view), owner_(std::move(owner)) {}
   const T& operator[](std::size_t i) const { return view_[i]; }
   const T* data() const { return view_.data(); }
   std::size_t size() const { return view_.size(); }

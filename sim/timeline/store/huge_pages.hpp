@@ -9,8 +9,9 @@
 #include <vector>
 
 namespace stepcast::trace {
-/// Memory for columns: large blocks lie on 2 MiB pages where the kernel gives them, because in virtual machines the first touch of
-/// small pages costs more than writing them (16 % of an import, measured with perf).
+/// Memory for columns: large blocks lie on 2 MiB pages where the kernel gives them, because in
+/// virtual machines the first touch of small pages costs more than writing them (16 % of an import,
+/// measured with perf).
 template <class T>
 struct HugeAllocator {
   using value_type = T;
@@ -22,9 +23,11 @@ struct HugeAllocator {
     std::size_t bytes = n * sizeof(T);
     const bool is_large = bytes >= kPage;
     if (is_large) bytes = (bytes + kPage - 1) / kPage * kPage;
-    void* memory = is_large ? std::aligned_alloc(kPage, bytes) : std::malloc(std::max<std::size_t>(bytes, 1));
+    void* memory =
+        is_large ? std::aligned_alloc(kPage, bytes) : std::malloc(std::max<std::size_t>(bytes, 1));
     if (memory == nullptr) throw std::bad_alloc();
-    if (is_large) madvise(memory, bytes, MADV_HUGEPAGE);  // advice: a kernel without huge pages ignores it
+    if (is_large)
+      madvise(memory, bytes, MADV_HUGEPAGE);  // advice: a kernel without huge pages ignores it
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t) { std::free(memory); }

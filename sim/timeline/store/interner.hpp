@@ -7,7 +7,8 @@
 #include <vector>
 
 namespace stepcast::trace {
-/// Texts to dense ids, fast enough to be asked twice an event. Open addressing, power-of-two table, at most half full.
+/// Texts to dense ids, fast enough to be asked twice an event. Open addressing, power-of-two table,
+/// at most half full.
 class Interner {
  public:
   Interner() : slots_(1024) {}
@@ -30,8 +31,11 @@ class Interner {
 
  private:
   __extension__ using Wide = unsigned __int128;
-  struct Slot { std::uint32_t hash = 0, id_plus_one = 0; };
-  /// Eight bytes at a time, multiply and fold (the mixing step of wyhash, public domain); the length is part of it.
+  struct Slot {
+    std::uint32_t hash = 0, id_plus_one = 0;
+  };
+  /// Eight bytes at a time, multiply and fold (the mixing step of wyhash, public domain); the
+  /// length is part of it.
   static std::uint32_t hash_of(std::string_view text) {
     std::uint64_t state = 0x9E3779B97F4A7C15ULL ^ text.size();
     const char* at = text.data();

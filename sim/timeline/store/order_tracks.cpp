@@ -32,12 +32,16 @@ bool is_natural_less(const std::string& a, const std::string& b) {
 namespace {
 using Spec = StoreBuilder::TrackSpec;
 /// Three-way by natural order.
-int compare(const std::string& a, const std::string& b) { return is_natural_less(a, b) ? -1 : is_natural_less(b, a) ? 1 : a.compare(b); }
+int compare(const std::string& a, const std::string& b) {
+  return is_natural_less(a, b) ? -1 : is_natural_less(b, a) ? 1 : a.compare(b);
+}
 /// Node, then rank or process; 0 when both belong to the same rank.
 int compare_rank(const Spec& a, const Spec& b) {
   if (a.node_sort != b.node_sort) return a.node_sort < b.node_sort ? -1 : 1;
   if (const int order = compare(a.node, b.node); order != 0) return order;
-  const auto number = [](const Spec& s) { return s.rank < 0 ? std::numeric_limits<std::int64_t>::max() : std::int64_t{s.rank}; };
+  const auto number = [](const Spec& s) {
+    return s.rank < 0 ? std::numeric_limits<std::int64_t>::max() : std::int64_t{s.rank};
+  };
   if (number(a) != number(b)) return number(a) < number(b) ? -1 : 1;
   if (a.rank >= 0) return 0;
   if (a.rank_sort != b.rank_sort) return a.rank_sort < b.rank_sort ? -1 : 1;
@@ -45,7 +49,9 @@ int compare_rank(const Spec& a, const Spec& b) {
 }
 int compare_track(const Spec& a, const Spec& b) {
   if (const int order = compare_rank(a, b); order != 0) return order;
-  const auto kind = [](const Spec& s) { return s.kind == TrackKind::counter ? 3 : static_cast<int>(s.kind); };
+  const auto kind = [](const Spec& s) {
+    return s.kind == TrackKind::counter ? 3 : static_cast<int>(s.kind);
+  };
   if (kind(a) != kind(b)) return kind(a) < kind(b) ? -1 : 1;
   if (a.sort != b.sort) return a.sort < b.sort ? -1 : 1;
   if (const int order = compare(a.label, b.label); order != 0) return order;
@@ -58,7 +64,9 @@ TrackOrder order_tracks(const std::vector<Spec>& specs, const std::vector<char>&
   std::vector<std::uint32_t> order;
   for (std::uint32_t t = 0; t < specs.size(); ++t)
     if (is_used[t] != 0) order.push_back(t);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return compare_track(specs[a], specs[b]) < 0; });
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return compare_track(specs[a], specs[b]) < 0;
+  });
   TrackOrder out;
   out.place.assign(specs.size(), kNoId);
   const Spec* last = nullptr;
@@ -72,7 +80,9 @@ TrackOrder order_tracks(const std::vector<Spec>& specs, const std::vector<char>&
       rank.rank = spec.rank;
       rank.node = static_cast<std::uint32_t>(out.nodes.size() - 1);
       rank.first_track = static_cast<std::uint32_t>(out.tracks.size());
-      rank.label = !spec.rank_label.empty() ? spec.rank_label : spec.rank >= 0 ? "rank " + std::to_string(spec.rank) : spec.process_key;
+      rank.label = !spec.rank_label.empty() ? spec.rank_label
+                   : spec.rank >= 0         ? "rank " + std::to_string(spec.rank)
+                                            : spec.process_key;
       out.ranks.push_back(std::move(rank));
     }
     last = &spec;

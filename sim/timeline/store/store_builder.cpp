@@ -21,7 +21,8 @@ OpId StoreBuilder::op(std::string_view name, std::string_view category, SliceCat
   for (const OpId id : candidates)
     if (state_->ops[id].shown == shown) return id;
   // Half of the ids stay free for the twins of overlapped communication.
-  if (state_->ops.size() >= kMaxOps / 2 && name != "(further names)") return op("(further names)", "", SliceCategory::other);
+  if (state_->ops.size() >= kMaxOps / 2 && name != "(further names)")
+    return op("(further names)", "", SliceCategory::other);
   state_->ops.push_back(wanted);
   candidates.push_back(static_cast<OpId>(state_->ops.size() - 1));
   return candidates.back();
@@ -41,9 +42,11 @@ std::uint32_t StoreBuilder::add_track(TrackSpec spec) {
 StoreBuilder::TrackSpec& StoreBuilder::track(std::uint32_t track) { return state_->tracks[track]; }
 std::size_t StoreBuilder::tracks() const { return state_->tracks.size(); }
 
-void StoreBuilder::add_slice(std::uint32_t track, Nanoseconds start, Nanoseconds duration, OpId op, std::uint64_t offset) {
+void StoreBuilder::add_slice(std::uint32_t track, Nanoseconds start, Nanoseconds duration, OpId op,
+                             std::uint64_t offset) {
   State& s = *state_;
-  STEPCAST_ASSERT(duration >= 0 && track < s.tracks.size() && op < s.ops.size(), "callers give known tracks and ops and no negative time");
+  STEPCAST_ASSERT(duration >= 0 && track < s.tracks.size() && op < s.ops.size(),
+                  "callers give known tracks and ops and no negative time");
   RawSlice raw;
   raw.start = start, raw.track = track;
   if (duration >= Nanoseconds{TraceStore::kLong}) {
@@ -62,14 +65,18 @@ void StoreBuilder::add_slice(std::uint32_t track, Nanoseconds start, Nanoseconds
   s.has_slice = true;
 }
 
-void StoreBuilder::add_instant(std::uint32_t track, Nanoseconds time, OpId op, std::uint64_t offset) {
+void StoreBuilder::add_instant(std::uint32_t track, Nanoseconds time, OpId op,
+                               std::uint64_t offset) {
   state_->instants.push_back({time, track, op, offset});
-  if (const std::uint32_t source = state_->tracks[track].source; source < state_->furthest_offset.size())
+  if (const std::uint32_t source = state_->tracks[track].source;
+      source < state_->furthest_offset.size())
     state_->furthest_offset[source] = std::max(state_->furthest_offset[source], offset);
 }
 
-void StoreBuilder::add_counter(std::uint32_t track, std::string_view series, Nanoseconds time, double value) {
-  const auto [at, is_new] = state_->counter_of.try_emplace({track, text(series)}, state_->counters.size());
+void StoreBuilder::add_counter(std::uint32_t track, std::string_view series, Nanoseconds time,
+                               double value) {
+  const auto [at, is_new] =
+      state_->counter_of.try_emplace({track, text(series)}, state_->counters.size());
   if (is_new) {
     CounterSeries fresh;
     fresh.track = track, fresh.name = series;
@@ -80,16 +87,19 @@ void StoreBuilder::add_counter(std::uint32_t track, std::string_view series, Nan
   counter.values.push_back(value);
 }
 
-void StoreBuilder::add_flow(std::uint32_t from_track, Nanoseconds from, std::uint32_t to_track, Nanoseconds to, OpId op, bool to_next) {
+void StoreBuilder::add_flow(std::uint32_t from_track, Nanoseconds from, std::uint32_t to_track,
+                            Nanoseconds to, OpId op, bool to_next) {
   state_->flows.push_back({from, to, from_track, to_track, op, to_next});
 }
 
-void StoreBuilder::identify_last_slice(std::string_view kind, std::string_view group, std::uint32_t group_size, std::int64_t bytes) {
+void StoreBuilder::identify_last_slice(std::string_view kind, std::string_view group,
+                                       std::uint32_t group_size, std::int64_t bytes) {
   STEPCAST_ASSERT(state_->slices > 0, "a slice was added before");
   state_->collectives.push_back({state_->slices - 1, text(kind), text(group), group_size, bytes});
 }
 
-void StoreBuilder::add_metadata(std::uint32_t source, std::string_view key, std::string_view value) {
+void StoreBuilder::add_metadata(std::uint32_t source, std::string_view key,
+                                std::string_view value) {
   state_->metadata.push_back({source, std::string(key), std::string(value)});
 }
 void StoreBuilder::set_origin(std::string_view origin) { state_->origin = origin; }
@@ -101,18 +111,22 @@ SourceFile& StoreBuilder::source(std::uint32_t source) { return state_->sources[
 void StoreBuilder::shift_sources(const std::vector<Nanoseconds>& offsets) {
   State& s = *state_;
   STEPCAST_ASSERT(offsets.size() == s.sources.size(), "one offset a source");
-  if (std::all_of(offsets.begin(), offsets.end(), [](Nanoseconds offset) { return offset == 0; })) return;
+  if (std::all_of(offsets.begin(), offsets.end(), [](Nanoseconds offset) { return offset == 0; }))
+    return;
   const auto offset_of = [&](std::uint32_t track) { return offsets[s.tracks[track].source]; };
   for (auto& chunk : s.chunks)
     for (RawSlice& slice : *chunk) slice.start += offset_of(slice.track);
   for (RawInstant& instant : s.instants) instant.time += offset_of(instant.track);
-  for (RawFlow& flow : s.flows) flow.from_time += offset_of(flow.from), flow.to_time += offset_of(flow.to);
+  for (RawFlow& flow : s.flows)
+    flow.from_time += offset_of(flow.from), flow.to_time += offset_of(flow.to);
   for (CounterSeries& counter : s.counters)
     for (Nanoseconds& time : counter.times) time += offset_of(counter.track);
-  for (auto& [key, range] : s.steps) range.begin += offset_of(key.first), range.end += offset_of(key.first);
+  for (auto& [key, range] : s.steps)
+    range.begin += offset_of(key.first), range.end += offset_of(key.first);
 }
 
-void StoreBuilder::widen_step(std::uint32_t track, std::int64_t number, Nanoseconds begin, Nanoseconds end) {
+void StoreBuilder::widen_step(std::uint32_t track, std::int64_t number, Nanoseconds begin,
+                              Nanoseconds end) {
   const auto [at, is_new] = state_->steps.try_emplace({track, number}, RawStep{begin, end});
   if (is_new) return;
   at->second.begin = std::min(at->second.begin, begin);
@@ -125,9 +139,11 @@ void StoreBuilder::absorb(StoreBuilder&& other) {
   const auto first_track = static_cast<std::uint32_t>(s.tracks.size());
   std::vector<OpId> op_map(o.ops.size());
   for (std::size_t i = 0; i < o.ops.size(); ++i)
-    op_map[i] = op(o.texts.text_of(o.ops[i].name), o.texts.text_of(o.ops[i].category), o.ops[i].shown);
+    op_map[i] =
+        op(o.texts.text_of(o.ops[i].name), o.texts.text_of(o.ops[i].category), o.ops[i].shown);
   s.sources.insert(s.sources.end(), o.sources.begin(), o.sources.end());
-  s.furthest_offset.insert(s.furthest_offset.end(), o.furthest_offset.begin(), o.furthest_offset.end());
+  s.furthest_offset.insert(s.furthest_offset.end(), o.furthest_offset.begin(),
+                           o.furthest_offset.end());
   for (TrackSpec& spec : o.tracks) {
     spec.source += first_source;
     s.tracks.push_back(std::move(spec));
@@ -142,7 +158,8 @@ void StoreBuilder::absorb(StoreBuilder&& other) {
     }
     chunk.reset();
   }
-  for (auto [raw, duration] : o.long_durations) s.long_durations.emplace_back(raw + first_raw, duration);
+  for (auto [raw, duration] : o.long_durations)
+    s.long_durations.emplace_back(raw + first_raw, duration);
   for (RawInstant instant : o.instants) {
     instant.track += first_track, instant.op = op_map[instant.op];
     s.instants.push_back(instant);
@@ -158,7 +175,8 @@ void StoreBuilder::absorb(StoreBuilder&& other) {
   }
   for (RawCollective collective : o.collectives) {
     collective.raw += first_raw;
-    collective.kind = text(o.texts.text_of(collective.kind)), collective.group = text(o.texts.text_of(collective.group));
+    collective.kind = text(o.texts.text_of(collective.kind)),
+    collective.group = text(o.texts.text_of(collective.group));
     s.collectives.push_back(collective);
   }
   for (MetadataEntry& entry : o.metadata) {
@@ -186,9 +204,12 @@ TracePtr store_of(const Timeline& timeline) {
   const auto op_of = [&](NameId name, Category category) {
     return builder.op(timeline.names.text_of(name), text_of(category), slice_category_of(category));
   };
-  for (const Span& span : timeline.spans) builder.add_slice(span.track, span.start, span.end - span.start, op_of(span.name, span.category));
+  for (const Span& span : timeline.spans)
+    builder.add_slice(span.track, span.start, span.end - span.start,
+                      op_of(span.name, span.category));
   for (const Flow& flow : timeline.flows)
-    builder.add_flow(flow.from_track, flow.from, flow.to_track, flow.to, builder.op(timeline.names.text_of(flow.name), "flow", SliceCategory::other));
+    builder.add_flow(flow.from_track, flow.from, flow.to_track, flow.to,
+                     builder.op(timeline.names.text_of(flow.name), "flow", SliceCategory::other));
   return builder.build({});
 }
 }  // namespace stepcast::trace

@@ -12,7 +12,9 @@
 #include <ctime>
 
 namespace {
-double wall_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double wall_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 double cpu_now() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -42,7 +44,8 @@ CpuCost CpuMeter::stop() {
   if (counter_ >= 0) {
     ioctl(counter_, PERF_EVENT_IOC_DISABLE, 0);
     std::uint64_t count = 0;
-    if (read(counter_, &count, sizeof count) == static_cast<ssize_t>(sizeof count)) cost.instructions = count;
+    if (read(counter_, &count, sizeof count) == static_cast<ssize_t>(sizeof count))
+      cost.instructions = count;
   }
   return cost;
 }

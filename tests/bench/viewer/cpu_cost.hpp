@@ -1,7 +1,8 @@
 #pragma once
 #include <cstdint>
 
-/// What a stretch of work cost: wall and CPU seconds of this process, and instructions in user mode where the kernel lets us count.
+/// What a stretch of work cost: wall and CPU seconds of this process, and instructions in user mode
+/// where the kernel lets us count.
 struct CpuCost {
   double wall = 0, cpu = 0;
   std::uint64_t instructions = 0;  // 0 = not available

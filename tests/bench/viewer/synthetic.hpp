@@ -4,7 +4,8 @@
 
 #include "sim/timeline/store/trace_store.hpp"
 
-/// A made-up job for benchmarks: ranks x 4 streams, 40 slices a step and stream, jitter, every 97th rank slow. Deterministic.
+/// A made-up job for benchmarks: ranks x 4 streams, 40 slices a step and stream, jitter, every 97th
+/// rank slow. Deterministic.
 struct SyntheticShape {
   std::int64_t slices = 10'000'000;
   int tracks = 8192;

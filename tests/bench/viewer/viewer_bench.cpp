@@ -24,7 +24,8 @@ using namespace stepcast;
 using namespace stepcast::trace;
 namespace {
 void print(const char* what, const CpuCost& cost, const std::string& more = "") {
-  fmt::print("{:<34} {:9.2f} ms CPU {:9.2f} ms wall {:>12} kinst  {}\n", what, cost.cpu * 1e3, cost.wall * 1e3, cost.instructions / 1000, more);
+  fmt::print("{:<34} {:9.2f} ms CPU {:9.2f} ms wall {:>12} kinst  {}\n", what, cost.cpu * 1e3,
+             cost.wall * 1e3, cost.instructions / 1000, more);
 }
 int open_files(const std::vector<std::string>& paths) {
   CpuMeter meter;
@@ -34,27 +35,39 @@ int open_files(const std::vector<std::string>& paths) {
   const ImportReport& r = result.report;
   std::uint64_t bytes = 0;
   for (const auto& file : r.files) bytes += file.bytes;
-  print("open", cost, fmt::format("{:.0f} MB/s, {:.2f} M events/s", static_cast<double>(bytes) / cost.cpu / 1e6, static_cast<double>(r.events) / cost.cpu / 1e6));
-  fmt::print("events {} slices {} instants {} counters {} arrows {} metadata {} lost {}; {} ranks {} tracks {} lanes; peak {:.0f} MiB\n", r.events, r.slices, r.instants,
-             r.counter_values, r.flow_arrows, r.metadata, r.lost, result.trace->ranks().size(), result.trace->tracks().size(), result.trace->lanes().size(), peak_MiB());
+  print("open", cost,
+        fmt::format("{:.0f} MB/s, {:.2f} M events/s", static_cast<double>(bytes) / cost.cpu / 1e6,
+                    static_cast<double>(r.events) / cost.cpu / 1e6));
+  fmt::print(
+      "events {} slices {} instants {} counters {} arrows {} metadata {} lost {}; {} ranks {} "
+      "tracks {} lanes; peak {:.0f} MiB\n",
+      r.events, r.slices, r.instants, r.counter_values, r.flow_arrows, r.metadata, r.lost,
+      result.trace->ranks().size(), result.trace->tracks().size(), result.trace->lanes().size(),
+      peak_MiB());
   fmt::print("{}", r.anomalies.text());
   for (std::size_t i = 0; i < result.trace->tracks().size() && i < 12; ++i) {
     const TrackInfo& t = result.trace->tracks()[i];
     const RankInfo& rank = result.trace->ranks()[t.rank];
-    fmt::print("  {} / {} / {}  ({} lanes)\n", result.trace->nodes()[rank.node].label, rank.label, t.label, t.lanes);
+    fmt::print("  {} / {} / {}  ({} lanes)\n", result.trace->nodes()[rank.node].label, rank.label,
+               t.label, t.lanes);
   }
   if (result.trace->slices() > 0)
-    if (const auto args = read_slice_args(*result.trace, static_cast<SliceId>(result.trace->slices() / 2))) fmt::print("  middle slice: {}\n", args->raw);
+    if (const auto args =
+            read_slice_args(*result.trace, static_cast<SliceId>(result.trace->slices() / 2)))
+      fmt::print("  middle slice: {}\n", args->raw);
   return 0;
 }
 
-/// Median and 95th percentile of the CPU milliseconds of `frames` frames at one zoom, panned over the trace.
-void frames(const LodPyramid& pyramid, const TraceStore& trace, const char* what, double time_share, double rows, int frames) {
+/// Median and 95th percentile of the CPU milliseconds of `frames` frames at one zoom, panned over
+/// the trace.
+void frames(const LodPyramid& pyramid, const TraceStore& trace, const char* what, double time_share,
+            double rows, int frames) {
   constexpr int kWidth = 1920, kHeight = 1080;
   static std::vector<LodCell> cells(static_cast<std::size_t>(kWidth) * kHeight);
   static std::vector<std::uint32_t> image(cells.size());
   std::array<Rgb, kSliceCategories> palette{};
-  for (std::size_t i = 0; i < palette.size(); ++i) palette[i] = {static_cast<std::uint8_t>(i * 16), static_cast<std::uint8_t>(255 - i * 16), 128};
+  for (std::size_t i = 0; i < palette.size(); ++i)
+    palette[i] = {static_cast<std::uint8_t>(i * 16), static_cast<std::uint8_t>(255 - i * 16), 128};
   static const auto colours = cell_colours(palette, {20, 20, 24});
   std::vector<double> cost;
   CpuMeter meter;
@@ -74,7 +87,8 @@ void frames(const LodPyramid& pyramid, const TraceStore& trace, const char* what
     cost.push_back(meter.stop().cpu * 1e3);
   }
   std::sort(cost.begin(), cost.end());
-  fmt::print("frame {:<36} median {:6.2f} ms CPU, p95 {:6.2f}, {} of {} exact\n", what, cost[cost.size() / 2], cost[cost.size() * 95 / 100], exact, frames);
+  fmt::print("frame {:<36} median {:6.2f} ms CPU, p95 {:6.2f}, {} of {} exact\n", what,
+             cost[cost.size() / 2], cost[cost.size() * 95 / 100], exact, frames);
 }
 
 void measure_shape(std::int64_t slices, int tracks) {
@@ -83,14 +97,19 @@ void measure_shape(std::int64_t slices, int tracks) {
   meter.start();
   const TracePtr trace = synthetic_trace({slices, tracks, 1});
   print("make and sort", meter.stop(), fmt::format("peak {:.0f} MiB", peak_MiB()));
-  const auto a_slice = [&](std::size_t bytes) { return static_cast<double>(bytes) / static_cast<double>(trace->slices()); };
+  const auto a_slice = [&](std::size_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(trace->slices());
+  };
   meter.start();
   const LodPyramid lanes(trace, lane_rows(*trace));
-  print("pyramid of lanes", meter.stop(), fmt::format("{:.2f} bytes a slice", a_slice(lanes.memory())));
+  print("pyramid of lanes", meter.stop(),
+        fmt::format("{:.2f} bytes a slice", a_slice(lanes.memory())));
   meter.start();
   const LodPyramid states(trace, state_rows(*trace));
-  print("pyramid of rank states", meter.stop(), fmt::format("{:.2f} bytes a slice", a_slice(states.memory())));
-  fmt::print("bytes a slice: store {:.2f}, with lane pyramid {:.2f}\n", a_slice(trace->memory()), a_slice(trace->memory() + lanes.memory()));
+  print("pyramid of rank states", meter.stop(),
+        fmt::format("{:.2f} bytes a slice", a_slice(states.memory())));
+  fmt::print("bytes a slice: store {:.2f}, with lane pyramid {:.2f}\n", a_slice(trace->memory()),
+             a_slice(trace->memory() + lanes.memory()));
   const auto all = static_cast<double>(lanes.rows());
   frames(lanes, *trace, "all time, all rows", 1, all, 40);
   frames(lanes, *trace, "10 % of time, all rows", 0.1, all, 40);
@@ -107,7 +126,9 @@ void measure_shape(std::int64_t slices, int tracks) {
   frames(states, *trace, "rank states, 1 % of time, 18 px", 0.01, 60, 40);
 
   const Area area = Area::all(*trace);
-  const Area half{trace->begin() + (trace->end() - trace->begin()) / 4, trace->begin() + (trace->end() - trace->begin()) / 4 * 3, {}};
+  const Area half{trace->begin() + (trace->end() - trace->begin()) / 4,
+                  trace->begin() + (trace->end() - trace->begin()) / 4 * 3,
+                  {}};
   for (int repeat = 0; repeat < 2; ++repeat) {
     meter.start();
     const Pivot by_op = pivot(*trace, area, GroupBy::op);
@@ -118,11 +139,14 @@ void measure_shape(std::int64_t slices, int tracks) {
   print("aggregate by category and rank", meter.stop());
   meter.start();
   const AreaIndex index(trace);
-  print("area index: build", meter.stop(), fmt::format("{:.2f} bytes a slice", a_slice(index.memory())));
+  print("area index: build", meter.stop(),
+        fmt::format("{:.2f} bytes a slice", a_slice(index.memory())));
   meter.start();
   index.by_category(half);
   print("area index: half of the time", meter.stop());
-  for (const char* text : {"name ~ \"layer_7\"", "all_reduce and dur > 60us", "rank in 0..63 and dur > 1us", "layer_1 or (dur < 40us and stream = gather)"}) {
+  for (const char* text :
+       {"name ~ \"layer_7\"", "all_reduce and dur > 60us", "rank in 0..63 and dur > 1us",
+        "layer_1 or (dur < 40us and stream = gather)"}) {
     const Filter filter = std::get<Filter>(Filter::parse(text));
     meter.start();
     const BoundFilter bound(filter, trace);
@@ -143,7 +167,8 @@ void measure_shape(std::int64_t slices, int tracks) {
   print("match collectives", meter.stop(), fmt::format("{} runs", runs.size()));
   meter.start();
   const auto ranks = rank_statistics(*trace, area, steps, matrix, runs);
-  print("rank statistics", meter.stop(), fmt::format("slowest {}", trace->ranks()[ranks_by_slowness(ranks).front()].label));
+  print("rank statistics", meter.stop(),
+        fmt::format("slowest {}", trace->ranks()[ranks_by_slowness(ranks).front()].label));
   meter.start();
   const CriticalPath path = critical_path(*trace, runs, trace->begin(), trace->end());
   print("critical path", meter.stop(), fmt::format("{} segments", path.segments.size()));
@@ -157,14 +182,16 @@ void measure_shape(std::int64_t slices, int tracks) {
   accuracy(*trace, steps, *other, other_steps, match);
   print("compare: signed errors", meter.stop());
 
-  const std::string source = fmt::format("/tmp/viewer_bench_{}.source", getpid()), cache = source + ".cache";
+  const std::string source = fmt::format("/tmp/viewer_bench_{}.source", getpid()),
+                    cache = source + ".cache";
   write_file(source, "stands for the trace");
   meter.start();
   const bool is_written = write_cache(cache, {source}, *trace, {});
   print("cache: write", meter.stop(), is_written ? "" : "FAILED");
   meter.start();
   const auto reopened = read_cache(cache, {source});
-  print("cache: reopen", meter.stop(), reopened && reopened->trace->slices() == trace->slices() ? "whole file checked" : "FAILED");
+  print("cache: reopen", meter.stop(),
+        reopened && reopened->trace->slices() == trace->slices() ? "whole file checked" : "FAILED");
   std::filesystem::remove(cache);
   std::filesystem::remove(source);
   fmt::print("peak {:.0f} MiB\n", peak_MiB());
@@ -175,8 +202,10 @@ int main(int count, char** values) {
   const std::vector<std::string> words(values + 1, values + count);
   try {
     if (!words.empty() && words[0] == "open") return open_files({words.begin() + 1, words.end()});
-    if (words.size() == 3 && words[0] == "shape") return measure_shape(std::stoll(words[1]), std::stoi(words[2])), 0;
-    if (words.size() == 3 && words[0] == "write") return write_synthetic_json(words[1], std::stoll(words[2])), 0;
+    if (words.size() == 3 && words[0] == "shape")
+      return measure_shape(std::stoll(words[1]), std::stoi(words[2])), 0;
+    if (words.size() == 3 && words[0] == "write")
+      return write_synthetic_json(words[1], std::stoll(words[2])), 0;
   } catch (const InputError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;

@@ -23,11 +23,14 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
   std::string operator/(const std::string& name) const { return (path / name).string(); }
 };
-pid_t start(const std::vector<std::string>& arguments, const std::string& log, const char* binary = STEPCAST_CALIBRATE_BINARY) {
+pid_t start(const std::vector<std::string>& arguments, const std::string& log,
+            const char* binary = STEPCAST_CALIBRATE_BINARY) {
   const pid_t child = fork();
   if (child != 0) return child;
   setpgid(0, 0);
-  if (freopen((log + ".out").c_str(), "w", stdout) == nullptr || freopen((log + ".err").c_str(), "w", stderr) == nullptr) _exit(98);
+  if (freopen((log + ".out").c_str(), "w", stdout) == nullptr ||
+      freopen((log + ".err").c_str(), "w", stderr) == nullptr)
+    _exit(98);
   std::vector<char*> pointers{const_cast<char*>(binary)};
   for (const std::string& a : arguments) pointers.push_back(const_cast<char*>(a.c_str()));
   pointers.push_back(nullptr);
@@ -48,12 +51,19 @@ std::vector<std::string> tasks_in(const std::string& journal) {
   std::vector<std::string> tasks;
   std::ifstream in(journal);
   for (std::string line; std::getline(in, line);)
-    if (const Json json = Json::parse(line, nullptr, false); !json.is_discarded() && json.contains("task")) tasks.push_back(json["task"].get<std::string>());
+    if (const Json json = Json::parse(line, nullptr, false);
+        !json.is_discarded() && json.contains("task"))
+      tasks.push_back(json["task"].get<std::string>());
   return tasks;
 }
 /// A step of some milliseconds.
-const std::vector<std::string> kTiny{"--set", "/model/hidden=64", "--set", "/model/ffn=128", "--set", "/model/layers=2", "--set", "/model/vocab=128",
-                                     "--set", "/model/heads=4", "--set", "/model/max_positions=32", "--set", "/training/sequence_length=32"};
+const std::vector<std::string> kTiny{"--set", "/model/hidden=64",
+                                     "--set", "/model/ffn=128",
+                                     "--set", "/model/layers=2",
+                                     "--set", "/model/vocab=128",
+                                     "--set", "/model/heads=4",
+                                     "--set", "/model/max_positions=32",
+                                     "--set", "/training/sequence_length=32"};
 std::vector<std::string> measure(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "measure");
   arguments.insert(arguments.end(), kTiny.begin(), kTiny.end());
@@ -64,19 +74,22 @@ std::vector<std::string> measure(std::vector<std::string> arguments) {
 TEST_CASE("probe says in words and in JSON what is here", "[calibrate][cli]") {
   const Folder folder;
   REQUIRE(finished(start({"probe"}, folder / "words")) == 0);
-  REQUIRE_THAT(text_of(folder / "words.out"), Catch::Contains("backend cpu: usable") && Catch::Contains("backend cuda"));
+  REQUIRE_THAT(text_of(folder / "words.out"),
+               Catch::Contains("backend cpu: usable") && Catch::Contains("backend cuda"));
   REQUIRE(finished(start({"probe", "--json"}, folder / "json")) == 0);
   const Json report = Json::parse(text_of(folder / "json.out"));
   REQUIRE(report.at(0).at("usable").get<bool>());
   REQUIRE(report.at(0).at("devices").at(0).at("memory_GiB").get<double>() > 0.1);
 }
-TEST_CASE("cuda without a driver is exit code 3 with three lines and no fallback", "[calibrate][cli]") {
+TEST_CASE("cuda without a driver is exit code 3 with three lines and no fallback",
+          "[calibrate][cli]") {
   if (fs::exists("/proc/driver/nvidia/version")) {
     WARN("skipped: this machine has an NVIDIA driver");
     return;
   }
   const Folder folder;
-  REQUIRE(finished(start(measure({"--backend", "cuda", "-o", folder / "p.profile.json"}), folder / "log")) == 3);
+  REQUIRE(finished(start(measure({"--backend", "cuda", "-o", folder / "p.profile.json"}),
+                         folder / "log")) == 3);
   const std::string lines = text_of(folder / "log.err");
   REQUIRE(std::count(lines.begin(), lines.end(), '\n') == 3);
   REQUIRE_THAT(lines, Catch::Contains("--backend cpu"));
@@ -84,15 +97,18 @@ TEST_CASE("cuda without a driver is exit code 3 with three lines and no fallback
 }
 TEST_CASE("wrong names are exit code 2 with the nearest name", "[calibrate][cli]") {
   const Folder folder;
-  REQUIRE(finished(start(measure({"--suite", "quik", "-o", folder / "p.profile.json"}), folder / "log")) == 2);
+  REQUIRE(finished(start(measure({"--suite", "quik", "-o", folder / "p.profile.json"}),
+                         folder / "log")) == 2);
   REQUIRE_THAT(text_of(folder / "log.err"), Catch::Contains("did you mean \"quick\"?"));
 }
-TEST_CASE("a run killed with signal 9 goes on where it was and measures nothing twice", "[calibrate][cli]") {
+TEST_CASE("a run killed with signal 9 goes on where it was and measures nothing twice",
+          "[calibrate][cli]") {
   const Folder folder;
   const std::string profile = folder / "p.profile.json", journal = folder / "p.journal.jsonl";
   const auto arguments = measure({"--suite", "kernels", "--suite", "step", "-o", profile});
   const pid_t first = start(arguments, folder / "first");
-  for (int i = 0; i < 600 && tasks_in(journal).size() < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 600 && tasks_in(journal).size() < 5; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   kill(first, SIGKILL);
   REQUIRE(finished(first) == 128 + SIGKILL);
   const std::vector<std::string> before = tasks_in(journal);
@@ -100,28 +116,35 @@ TEST_CASE("a run killed with signal 9 goes on where it was and measures nothing 
   REQUIRE(finished(start(arguments, folder / "second")) == 0);
   const std::vector<std::string> after = tasks_in(journal);
   REQUIRE(after.size() > before.size());
-  REQUIRE(std::vector<std::string>(after.begin(), after.begin() + static_cast<std::ptrdiff_t>(before.size())) == before);
+  REQUIRE(std::vector<std::string>(
+              after.begin(), after.begin() + static_cast<std::ptrdiff_t>(before.size())) == before);
   REQUIRE(std::set<std::string>(after.begin(), after.end()).size() == after.size());
-  REQUIRE_THAT(text_of(folder / "second.err"), Catch::Contains("resuming: " + std::to_string(before.size()) + " of"));
+  REQUIRE_THAT(text_of(folder / "second.err"),
+               Catch::Contains("resuming: " + std::to_string(before.size()) + " of"));
   REQUIRE(fs::exists(profile));
 }
 TEST_CASE("two ranks measure collectives and a step together", "[calibrate][cli]") {
   const Folder folder;
-  REQUIRE(finished(start(measure({"--suite", "step", "--suite", "collectives", "--ranks", "2", "-o", folder / "p.profile.json"}), folder / "log")) == 0);
+  REQUIRE(finished(start(measure({"--suite", "step", "--suite", "collectives", "--ranks", "2", "-o",
+                                  folder / "p.profile.json"}),
+                         folder / "log")) == 0);
   const Json measured = Json::parse(text_of(folder / "p.measured.json"));
   REQUIRE(measured.at("step_time_s").at("p50").get<double>() > 0);
   REQUIRE(measured.at("loss").get<double>() < 5);  // ln 128 = 4.85 at the start
   double parts = 0;
-  for (const auto& [name, seconds] : measured.at("breakdown_s").items()) parts += seconds.get<double>();
-  // Medians of rank 0's parts against the slowest rank's step, whose parts they are. On a shared machine a step of a few milliseconds
-  // also waits for a core before its first and after its last op: a factor of 4 still tells a lost unit or a missing op stream.
+  for (const auto& [name, seconds] : measured.at("breakdown_s").items())
+    parts += seconds.get<double>();
+  // Medians of rank 0's parts against the slowest rank's step, whose parts they are. On a shared
+  // machine a step of a few milliseconds also waits for a core before its first and after its last
+  // op: a factor of 4 still tells a lost unit or a missing op stream.
   const double traced_s = measured.at("traced_step_time_s").get<double>();
   REQUIRE(parts > traced_s / 4);
   REQUIRE(parts < traced_s * 4);
   const Json profile = Json::parse(text_of(folder / "p.profile.json"));
   REQUIRE(profile.at("collectives").at("curves").size() == 6);
-  // Each part by itself, which a sum within a factor cannot tell: this step has compute, an optimizer and, on two ranks, a
-  // gradient that waits for its last bucket; it has no tensor parallelism and no pipeline.
+  // Each part by itself, which a sum within a factor cannot tell: this step has compute, an
+  // optimizer and, on two ranks, a gradient that waits for its last bucket; it has no tensor
+  // parallelism and no pipeline.
   const Json& breakdown = measured.at("breakdown_s");
   for (const char* present : {"compute", "optimizer", "exposed_dp"}) {
     INFO(present);
@@ -134,17 +157,23 @@ TEST_CASE("two ranks measure collectives and a step together", "[calibrate][cli]
 }
 TEST_CASE("a journal of quick depth is not taken over by a full calibration", "[calibrate][cli]") {
   const Folder folder;
-  REQUIRE(finished(start(measure({"--suite", "step", "-o", folder / "p.profile.json"}), folder / "quick")) == 0);
-  REQUIRE(finished(start(measure({"--suite", "full", "-o", folder / "p.profile.json"}), folder / "full")) == 2);
-  REQUIRE_THAT(text_of(folder / "full.err"), Catch::Contains("quick depth") && Catch::Contains("full depth") && Catch::Contains("choose another -o"));
+  REQUIRE(finished(start(measure({"--suite", "step", "-o", folder / "p.profile.json"}),
+                         folder / "quick")) == 0);
+  REQUIRE(finished(start(measure({"--suite", "full", "-o", folder / "p.profile.json"}),
+                         folder / "full")) == 2);
+  REQUIRE_THAT(text_of(folder / "full.err"), Catch::Contains("quick depth") &&
+                                                 Catch::Contains("full depth") &&
+                                                 Catch::Contains("choose another -o"));
 }
 #ifdef STEPCAST_BINARY
-TEST_CASE("stepcast calibrate prints one JSON document with what was measured and what is forecast", "[calibrate][cli]") {
+TEST_CASE("stepcast calibrate prints one JSON document with what was measured and what is forecast",
+          "[calibrate][cli]") {
   const Folder folder;
   auto arguments = measure({"--suite", "step", "--json", "-o", folder / "p.profile.json"});
   arguments.front() = "calibrate";
   REQUIRE(finished(start(arguments, folder / "log", STEPCAST_BINARY)) == 0);
-  const Json document = Json::parse(text_of(folder / "log.out"));  // refuses a second document behind the first
+  const Json document =
+      Json::parse(text_of(folder / "log.out"));  // refuses a second document behind the first
   REQUIRE(document.at("profile").get<std::string>() == folder / "p.profile.json");
   const Json& step = document.at("forecast").at("step");
   REQUIRE(step.at("measured_s") == document.at("measured").at("step_time_s").at("p50"));
@@ -153,9 +182,13 @@ TEST_CASE("stepcast calibrate prints one JSON document with what was measured an
 #endif
 TEST_CASE("one rank that is killed ends the run with exit code 3 and no hang", "[calibrate][cli]") {
   const Folder folder;
-  const pid_t run = start(measure({"--suite", "collectives", "--ranks", "2", "-o", folder / "p.profile.json"}), folder / "log");
-  for (int i = 0; i < 600 && tasks_in(folder / "p.journal.jsonl").size() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  std::ifstream children("/proc/" + std::to_string(run) + "/task/" + std::to_string(run) + "/children");
+  const pid_t run =
+      start(measure({"--suite", "collectives", "--ranks", "2", "-o", folder / "p.profile.json"}),
+            folder / "log");
+  for (int i = 0; i < 600 && tasks_in(folder / "p.journal.jsonl").size() < 3; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::ifstream children("/proc/" + std::to_string(run) + "/task/" + std::to_string(run) +
+                         "/children");
   pid_t zero = 0, one = 0;
   REQUIRE((children >> zero >> one));
   kill(one, SIGKILL);

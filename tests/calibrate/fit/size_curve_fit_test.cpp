@@ -12,7 +12,8 @@ double line(double size) { return 10e-6 + size / 300e9; }
 
 TEST_CASE("samples of alpha plus beta S come back at sizes that were left out", "[fit]") {
   std::vector<SizeSample> samples;
-  for (int k = 10; k <= 30; k += 4) samples.emplace_back(std::exp2(k), line(std::exp2(k)));  // every fourth power of two
+  for (int k = 10; k <= 30; k += 4)
+    samples.emplace_back(std::exp2(k), line(std::exp2(k)));  // every fourth power of two
   const auto knots = fit_size_curve(samples);
   REQUIRE(knots.size() == 21);
   for (const auto& [size, time] : knots) REQUIRE(time == Approx(line(size)).epsilon(0.03));
@@ -21,8 +22,10 @@ TEST_CASE("samples of alpha plus beta S come back at sizes that were left out", 
 TEST_CASE("repeated noisy samples average out", "[fit]") {
   std::vector<SizeSample> samples;
   for (int k = 10; k <= 30; ++k)
-    for (const double noise : {0.9, 1.0, 1.0 / 0.9}) samples.emplace_back(std::exp2(k), line(std::exp2(k)) * noise);
-  for (const auto& [size, time] : fit_size_curve(samples)) REQUIRE(time == Approx(line(size)).epsilon(0.02));
+    for (const double noise : {0.9, 1.0, 1.0 / 0.9})
+      samples.emplace_back(std::exp2(k), line(std::exp2(k)) * noise);
+  for (const auto& [size, time] : fit_size_curve(samples))
+    REQUIRE(time == Approx(line(size)).epsilon(0.02));
 }
 
 TEST_CASE("fewer than three sizes come back as they are", "[fit]") {

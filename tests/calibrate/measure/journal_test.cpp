@@ -11,13 +11,16 @@
 namespace stepcast::calibrate::test {
 namespace {
 struct TemporaryFile {
-  std::string path = (std::filesystem::temp_directory_path() / ("journal_test_" + std::to_string(getpid()) + ".jsonl")).string();
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("journal_test_" + std::to_string(getpid()) + ".jsonl"))
+                         .string();
   TemporaryFile() { std::filesystem::remove(path); }
   ~TemporaryFile() { std::filesystem::remove(path); }
 };
 Entry entry(const std::string& key, double median) {
   Entry e{key, {}};
-  e.summary.n = 7, e.summary.median_s = median, e.summary.quality = Quality::drifting, e.summary.reason = "time";
+  e.summary.n = 7, e.summary.median_s = median, e.summary.quality = Quality::drifting,
+  e.summary.reason = "time";
   return e;
 }
 }  // namespace
@@ -62,14 +65,17 @@ TEST_CASE("a line that a kill tore is dropped and everything before it is kept",
 TEST_CASE("a journal of another machine or software is refused with both names", "[calibrate]") {
   const TemporaryFile file;
   { Journal journal(file.path, "machine A, oneDNN 2.6"); }
-  REQUIRE_THROWS_WITH(Journal(file.path, "machine B"), Catch::Contains("machine A, oneDNN 2.6") && Catch::Contains("machine B"));
+  REQUIRE_THROWS_WITH(Journal(file.path, "machine B"),
+                      Catch::Contains("machine A, oneDNN 2.6") && Catch::Contains("machine B"));
 }
 TEST_CASE("two calibrations cannot write one journal", "[calibrate]") {
   const TemporaryFile file;
   Journal journal(file.path, "m");
-  REQUIRE_THROWS_WITH(Journal(file.path, "m"), Catch::Contains("another calibration is writing it"));
+  REQUIRE_THROWS_WITH(Journal(file.path, "m"),
+                      Catch::Contains("another calibration is writing it"));
 }
-TEST_CASE("an output that cannot be written is the environment's fault and says why", "[calibrate]") {
+TEST_CASE("an output that cannot be written is the environment's fault and says why",
+          "[calibrate]") {
   REQUIRE_THROWS_AS(Journal("/proc/none/j.jsonl", "m"), EnvironmentError);
 }
 }  // namespace stepcast::calibrate::test

@@ -8,7 +8,9 @@
 namespace stepcast::calibrate::test {
 namespace {
 /// mean (1 + sigma z), deterministic.
-double noisy(double mean, double sigma, int i) { return mean * (1 + sigma * normal_from_bits(mixed_bits(11, static_cast<std::uint64_t>(i)))); }
+double noisy(double mean, double sigma, int i) {
+  return mean * (1 + sigma * normal_from_bits(mixed_bits(11, static_cast<std::uint64_t>(i))));
+}
 Summary fed(StoppingRule rule, const std::function<double(int)>& sample, int* used = nullptr) {
   Sampler sampler(rule);
   int i = 0;
@@ -19,7 +21,8 @@ Summary fed(StoppingRule rule, const std::function<double(int)>& sample, int* us
 }  // namespace
 
 TEST_CASE("the median's interval spans the order statistics around the middle", "[calibrate]") {
-  // 100 samples 1..100: n/2 -+ 0.98 sqrt(100) = 40.2 .. 59.8 -> zero-based ranks 40 and 60, values 41 and 61; half of 20 over 50.5.
+  // 100 samples 1..100: n/2 -+ 0.98 sqrt(100) = 40.2 .. 59.8 -> zero-based ranks 40 and 60, values
+  // 41 and 61; half of 20 over 50.5.
   std::vector<double> samples;
   for (int i = 1; i <= 100; ++i) samples.push_back(i);
   REQUIRE(median_half_width(samples) == Approx(10 / 50.5));
@@ -27,9 +30,10 @@ TEST_CASE("the median's interval spans the order statistics around the middle", 
 }
 TEST_CASE("a quiet measurement ends as soon as minimum samples and time are there", "[calibrate]") {
   int used = 0;
-  const Summary s = fed({.min_samples = 10, .min_time_s = 0.02}, [](int) { return 0.001; }, &used);
+  const Summary s = fed(
+      {.min_samples = 10, .min_time_s = 0.02}, [](int) { return 0.001; }, &used);
   REQUIRE(s.reason == "precise");
-  REQUIRE(s.n == 20);  // 20 samples of 1 ms are the minimum time
+  REQUIRE(s.n == 20);   // 20 samples of 1 ms are the minimum time
   REQUIRE(used == 30);  // two warm-up windows of 5 agreed
   REQUIRE(s.quality == Quality::good);
   REQUIRE(s.median_s == 0.001);
@@ -39,9 +43,11 @@ TEST_CASE("warm-up lasts until two windows agree and its samples do not count", 
   REQUIRE(s.median_s == 0.001);
   REQUIRE(s.q75_s == 0.001);
 }
-TEST_CASE("a noisy measurement goes on until it is precise or its noise has settled", "[calibrate]") {
+TEST_CASE("a noisy measurement goes on until it is precise or its noise has settled",
+          "[calibrate]") {
   // sigma 10 %: the median's 95 % half width is 1.96 * 1.253 * 0.1 / sqrt(n); 1 % takes n = 600.
-  const Summary precise = fed({.max_samples = 100000, .max_time_s = 1e9}, [](int i) { return noisy(0.001, 0.1, i); });
+  const Summary precise =
+      fed({.max_samples = 100000, .max_time_s = 1e9}, [](int i) { return noisy(0.001, 0.1, i); });
   REQUIRE((precise.reason == "precise" || precise.reason == "steady noise"));
   REQUIRE(precise.n > 64);
   REQUIRE(precise.median_s == Approx(0.001).epsilon(0.05));
@@ -52,7 +58,8 @@ TEST_CASE("time ends a measurement that stays imprecise and its mark says so", "
   REQUIRE(s.quality != Quality::good);
 }
 TEST_CASE("a clock that slows down is called drifting", "[calibrate]") {
-  const Summary s = fed({.min_time_s = 0.3, .max_time_s = 0.4}, [](int i) { return 0.001 * (1 + 0.0005 * i); });
+  const Summary s =
+      fed({.min_time_s = 0.3, .max_time_s = 0.4}, [](int i) { return 0.001 * (1 + 0.0005 * i); });
   REQUIRE(s.quality == Quality::drifting);
 }
 TEST_CASE("two modes 20 % apart are called bimodal and one hump is not", "[calibrate]") {

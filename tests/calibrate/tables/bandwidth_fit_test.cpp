@@ -37,7 +37,8 @@ TEST_CASE("a transferred fit scales its rates and says so", "[calibrate]") {
   from.name = "old";
   from.memory_bandwidth = BytesPerSecond(1e12);
   to.memory_bandwidth = BytesPerSecond(3e12);
-  const BandwidthFit fit = transferred(fit_bandwidth("copy", two_lines(), 10e6, FloorOrigin::device, 3, "test"), from, to, 20e6);
+  const BandwidthFit fit = transferred(
+      fit_bandwidth("copy", two_lines(), 10e6, FloorOrigin::device, 3, "test"), from, to, 20e6);
   REQUIRE(fit.dram_GBps == Approx(6000));
   REQUIRE(fit.latency_us == Approx(2));
   REQUIRE(fit.l2_bytes == 20e6);

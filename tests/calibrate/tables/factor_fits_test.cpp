@@ -30,36 +30,45 @@ TEST_CASE("the sustained factor is the median of in-model over burst time", "[ca
   for (int i = 0; i < 5; ++i) csv += "4096,4096,4096,1649.27\n";
   csv += "4096,4096,4096,4123\n";
   const Profile p = at_the_roofline();
-  const FactorCurve curve = fit_sustained_from_model(*CsvTable::parse(csv, "t.csv"), burst(p), "test");
+  const FactorCurve curve =
+      fit_sustained_from_model(*CsvTable::parse(csv, "t.csv"), burst(p), "test");
   REQUIRE(curve.points.size() == 1);
   REQUIRE(curve.points[0].second == Approx(1.2).epsilon(1e-3));
 }
 
-TEST_CASE("GEMMs too short for the table's resolution do not enter the sustained factor", "[calibrate]") {
+TEST_CASE("GEMMs too short for the table's resolution do not enter the sustained factor",
+          "[calibrate]") {
   std::string csv = "m,n,k,time_us_median\n";
   for (int i = 0; i < 9; ++i) csv += "64,64,64,100\n";
   const Profile p = at_the_roofline();
-  REQUIRE(fit_sustained_from_model(*CsvTable::parse(csv, "t.csv"), burst(p), "test").points.empty());
+  REQUIRE(
+      fit_sustained_from_model(*CsvTable::parse(csv, "t.csv"), burst(p), "test").points.empty());
 }
 
 TEST_CASE("a layout factor compares with the forward layout of the same table", "[calibrate]") {
   const std::string csv =
-      "batch,m,n,k,layout,time_us\n1,4096,4096,4096,TN,1500\n1,4096,4096,4096,NT,1650\n1,4096,4096,4096,NN,1500\n";
+      "batch,m,n,k,layout,time_us\n1,4096,4096,4096,TN,1500\n1,4096,4096,4096,NT,1650\n1,4096,4096,"
+      "4096,NN,1500\n";
   const Profile p = at_the_roofline();
   const CsvTable table = *CsvTable::parse(csv, "t.csv");
-  REQUIRE(fit_layout_factor(table, burst(p), "NT", "gemm_backward_weight", "test").at(1e12) == Approx(1.1));
-  REQUIRE(fit_layout_factor(table, burst(p), "NN", "gemm_backward_data", "test").at(1e12) == Approx(1.0));
+  REQUIRE(fit_layout_factor(table, burst(p), "NT", "gemm_backward_weight", "test").at(1e12) ==
+          Approx(1.1));
+  REQUIRE(fit_layout_factor(table, burst(p), "NN", "gemm_backward_data", "test").at(1e12) ==
+          Approx(1.0));
 }
 
-TEST_CASE("attention backward is compared with the forward row of equal shape and library", "[calibrate]") {
+TEST_CASE("attention backward is compared with the forward row of equal shape and library",
+          "[calibrate]") {
   const std::string csv =
-      "library,dtype,mask,batch,query_length,key_length,heads,kv_heads,head_dim_qk,head_dim_v,sliding_window,pass,deterministic,time_us\n"
+      "library,dtype,mask,batch,query_length,key_length,heads,kv_heads,head_dim_qk,head_dim_v,"
+      "sliding_window,pass,deterministic,time_us\n"
       "cudnn,bfloat16,causal,1,4096,4096,32,8,128,128,,fwd,no,100\n"
       "cudnn,bfloat16,causal,1,4096,4096,32,8,128,128,,bwd,no,310\n"
       "cudnn,bfloat16,causal,1,4096,4096,32,8,128,128,,bwd,yes,400\n"
       "cudnn,bfloat16,causal,1,4096,4096,2,2,128,128,,fwd,no,50\n"
       "cudnn,bfloat16,causal,1,4096,4096,2,2,128,128,,bwd,no,60\n";
-  const FactorCurve curve = fit_attention_backward(*CsvTable::parse(csv, "t.csv"), "causal", "test");
+  const FactorCurve curve =
+      fit_attention_backward(*CsvTable::parse(csv, "t.csv"), "causal", "test");
   // the deterministic row and the one with two heads, which leaves the device idle, stay out
   REQUIRE(curve.points.size() == 1);
   REQUIRE(curve.points[0].first == Approx(4096));

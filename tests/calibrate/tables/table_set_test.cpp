@@ -11,10 +11,12 @@ using namespace stepcast;
 
 namespace {
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("stepcast_table_set_test_" + std::to_string(getpid()));
+  std::filesystem::path path = std::filesystem::temp_directory_path() /
+                               ("stepcast_table_set_test_" + std::to_string(getpid()));
   Folder() {
     write_file((path / "kernels/SOURCES.csv").string(),
-               "gpu_folder,file,source,licence\nx1,open.csv,someone @ 1,MIT\nx1,closed.csv,someone @ 2,GPL-3.0\n");
+               "gpu_folder,file,source,licence\nx1,open.csv,someone @ 1,MIT\nx1,closed.csv,someone "
+               "@ 2,GPL-3.0\n");
     write_file((path / "kernels/x1/open.csv").string(), "m,time_us\n1,2\n");
     write_file((path / "kernels/x1/closed.csv").string(), "m,time_us\n1,2\n");
     write_file((path / "kernels/x1/unknown.csv").string(), "m,time_us\n1,2\n");
@@ -23,7 +25,8 @@ struct Folder {
 };
 }  // namespace
 
-TEST_CASE("only tables under a licence that allows shipping are read into profiles", "[calibrate]") {
+TEST_CASE("only tables under a licence that allows shipping are read into profiles",
+          "[calibrate]") {
   const Folder folder;
   TableSet tables = TableSet::open(folder.path.string()).value_or_throw();
   REQUIRE(tables.has_shippable("x1", "open.csv"));
@@ -42,11 +45,14 @@ TEST_CASE("every table that was read is cited once with its licence", "[calibrat
   REQUIRE(tables.take_citations().empty());
 }
 
-TEST_CASE("a folder without sources is refused", "[calibrate]") { REQUIRE_FALSE(TableSet::open("/nonexistent")); }
+TEST_CASE("a folder without sources is refused", "[calibrate]") {
+  REQUIRE_FALSE(TableSet::open("/nonexistent"));
+}
 
 TEST_CASE("every profile target and every folder it names has a datasheet", "[calibrate]") {
   for (const ProfileTarget& target : profile_targets()) {
     REQUIRE(catalogued_gpu(target.name).memory_bandwidth.value > 0);
-    for (const std::string& folder : target.folders) REQUIRE(catalogued_gpu(gpu_of_folder(folder)).memory_bandwidth.value > 0);
+    for (const std::string& folder : target.folders)
+      REQUIRE(catalogued_gpu(gpu_of_folder(folder)).memory_bandwidth.value > 0);
   }
 }

@@ -7,7 +7,8 @@
 using namespace stepcast;
 
 namespace {
-/// 0.5 * sqrt(m / 4096): log utilisation is linear in log m, so a grid reproduces it between its nodes.
+/// 0.5 * sqrt(m / 4096): log utilisation is linear in log m, so a grid reproduces it between its
+/// nodes.
 double law(double m) { return 0.5 * std::sqrt(m / 4096); }
 std::vector<ShapeSample> samples_of_law() {
   std::vector<ShapeSample> samples;
@@ -20,11 +21,16 @@ std::vector<ShapeSample> samples_of_law() {
 TEST_CASE("a grid fitted to a power law reproduces it between the measured shapes", "[calibrate]") {
   const KernelFamily family = fit_grid("f", {"m", "n"}, samples_of_law(), "test");
   const UtilisationLookup lookup(family);
-  for (const double m : {100.0, 300.0, 2000.0}) REQUIRE(lookup.at({m, 333}).value == Approx(law(m)).epsilon(1e-4));
+  for (const double m : {100.0, 300.0, 2000.0})
+    REQUIRE(lookup.at({m, 333}).value == Approx(law(m)).epsilon(1e-4));
 }
 
 TEST_CASE("values within three percent share a grid node", "[calibrate]") {
-  std::vector<ShapeSample> samples{{{64, 8, 0, 0}, 0.2}, {{65, 8, 0, 0}, 0.2}, {{128, 8, 0, 0}, 0.4}, {{64, 16, 0, 0}, 0.2}, {{128, 16, 0, 0}, 0.4}};
+  std::vector<ShapeSample> samples{{{64, 8, 0, 0}, 0.2},
+                                   {{65, 8, 0, 0}, 0.2},
+                                   {{128, 8, 0, 0}, 0.4},
+                                   {{64, 16, 0, 0}, 0.2},
+                                   {{128, 16, 0, 0}, 0.4}};
   const KernelFamily family = fit_grid("f", {"m", "n"}, samples, "test");
   REQUIRE(family.grid->axes[0].size() == 2);
   // the geometric mean of 64 and 65
@@ -40,7 +46,8 @@ TEST_CASE("a node that nobody measured is filled from its neighbours", "[calibra
 }
 
 TEST_CASE("points of one bucket are averaged in the logarithm", "[calibrate]") {
-  const std::vector<ShapeSample> samples{{{1000, 0, 0, 0}, 0.2}, {{1030, 0, 0, 0}, 0.8}, {{4096, 0, 0, 0}, 0.5}};
+  const std::vector<ShapeSample> samples{
+      {{1000, 0, 0, 0}, 0.2}, {{1030, 0, 0, 0}, 0.8}, {{4096, 0, 0, 0}, 0.5}};
   const KernelFamily family = fit_points("f", {"s"}, {}, {2, 0, 0, 0}, samples, "test");
   REQUIRE(family.points.size() == 2);
   REQUIRE(family.points[0].utilisation == Approx(0.4));  // sqrt(0.2 * 0.8)
@@ -48,12 +55,15 @@ TEST_CASE("points of one bucket are averaged in the logarithm", "[calibrate]") {
 }
 
 TEST_CASE("a fitted utilisation never exceeds one", "[calibrate]") {
-  const KernelFamily family = fit_points("f", {"s"}, {}, {2, 0, 0, 0}, {{{64, 0, 0, 0}, 1.4}}, "test");
+  const KernelFamily family =
+      fit_points("f", {"s"}, {}, {2, 0, 0, 0}, {{{64, 0, 0, 0}, 1.4}}, "test");
   REQUIRE(family.points[0].utilisation == 1.0F);
 }
 
 TEST_CASE("noise raises the hold-out error by about its size", "[calibrate]") {
-  const auto fit = [](const std::vector<ShapeSample>& s) { return fit_grid("f", {"m", "n"}, s, "test"); };
+  const auto fit = [](const std::vector<ShapeSample>& s) {
+    return fit_grid("f", {"m", "n"}, s, "test");
+  };
   // 35 shapes with a quarter left out: missing corners cost a few percent even of an exact law.
   const double exact = hold_out_error(samples_of_law(), fit);
   std::vector<ShapeSample> noisy = samples_of_law();

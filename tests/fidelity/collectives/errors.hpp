@@ -18,7 +18,8 @@ struct ErrorSummary {
   }
   double bias() const { return mean(errors); }
   std::string text() const {
-    return fmt::format("{} points, median {:.1f} %, p95 {:.1f} %, bias {:+.1f} %", errors.size(), 100 * absolute(0.5), 100 * absolute(0.95), 100 * bias());
+    return fmt::format("{} points, median {:.1f} %, p95 {:.1f} %, bias {:+.1f} %", errors.size(),
+                       100 * absolute(0.5), 100 * absolute(0.95), 100 * bias());
   }
 };
 }  // namespace stepcast

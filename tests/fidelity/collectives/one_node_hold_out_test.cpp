@@ -15,11 +15,15 @@ NodeSpec node_of(const CollectiveSources& sources) {
   node.in_switch_reduction = sources.in_switch_min_ranks > 0;
   return node;
 }
-double predicted(const CollectiveProfile& profile, const NodeSpec& node, const CollectiveSample& sample) {
-  return single_node_time(profile, node, sample.collective, Bytes(static_cast<std::int64_t>(sample.bytes)), sample.ranks).total.value;
+double predicted(const CollectiveProfile& profile, const NodeSpec& node,
+                 const CollectiveSample& sample) {
+  return single_node_time(profile, node, sample.collective,
+                          Bytes(static_cast<std::int64_t>(sample.bytes)), sample.ranks)
+      .total.value;
 }
 /// Position of a size among the sizes of its (collective, ranks), to leave every second one aside.
-std::map<std::tuple<Collective, int, double>, std::size_t> positions(const std::vector<CollectiveSample>& samples) {
+std::map<std::tuple<Collective, int, double>, std::size_t> positions(
+    const std::vector<CollectiveSample>& samples) {
   std::map<std::tuple<Collective, int, double>, std::size_t> order;
   for (const CollectiveSample& s : samples) order[{s.collective, s.ranks, s.bytes}] = 0;
   std::pair<Collective, int> group{};
@@ -34,13 +38,17 @@ std::map<std::tuple<Collective, int, double>, std::size_t> positions(const std::
 }
 }  // namespace
 
-TEST_CASE("every second size left aside is predicted within 5 percent at the median", "[fidelity][collective]") {
+TEST_CASE("every second size left aside is predicted within 5 percent at the median",
+          "[fidelity][collective]") {
   STEPCAST_NEEDS_SHARED_DATA(data);
   ErrorSummary all;
-  for (const char* gpu : {"a100-sxm4-80g", "h100-sxm5-80g", "h200-sxm5-141g", "b200-sxm", "gb200"}) {
+  for (const char* gpu :
+       {"a100-sxm4-80g", "h100-sxm5-80g", "h200-sxm5-141g", "b200-sxm", "gb200"}) {
     const CollectiveSources& sources = *sources_of(gpu);
     // Groups of 2 and 8 only, so that the other group sizes of the logs cannot help.
-    const auto is_pair_or_eight = [](const CollectiveSample& s) { return s.ranks == 2 || s.ranks == 8; };
+    const auto is_pair_or_eight = [](const CollectiveSample& s) {
+      return s.ranks == 2 || s.ranks == 8;
+    };
     const auto samples = collective_samples(sources, data, is_pair_or_eight);
     const auto order = positions(samples);
     const auto is_used = [&](const CollectiveSample& s) {
@@ -50,7 +58,8 @@ TEST_CASE("every second size left aside is predicted within 5 percent at the med
     const CollectiveProfile profile = fit_one_node_collectives(gpu, data, is_used);
     ErrorSummary errors;
     for (const CollectiveSample& sample : samples)
-      if (!is_used(sample)) errors.add(predicted(profile, node_of(sources), sample), sample.seconds);
+      if (!is_used(sample))
+        errors.add(predicted(profile, node_of(sources), sample), sample.seconds);
     std::cout << gpu << " sizes left aside: " << errors.text() << '\n';
     all.errors.insert(all.errors.end(), errors.errors.begin(), errors.errors.end());
   }
@@ -61,14 +70,16 @@ TEST_CASE("every second size left aside is predicted within 5 percent at the med
   CHECK(std::fabs(all.bias()) <= 0.02);
 }
 
-TEST_CASE("four GPUs are predicted from two and eight within 8 percent at the median", "[fidelity][collective]") {
+TEST_CASE("four GPUs are predicted from two and eight within 8 percent at the median",
+          "[fidelity][collective]") {
   STEPCAST_NEEDS_SHARED_DATA(data);
   const CollectiveSources& sources = *sources_of("h100-sxm5-80g");
   const auto is_used = [](const CollectiveSample& s) { return s.ranks != 4; };
   const CollectiveProfile profile = fit_one_node_collectives(sources.gpu, data, is_used);
   ErrorSummary errors;
   for (const CollectiveSample& sample : collective_samples(sources, data, nullptr))
-    if (sample.ranks == 4 && sample.collective != Collective::send_recv) errors.add(predicted(profile, node_of(sources), sample), sample.seconds);
+    if (sample.ranks == 4 && sample.collective != Collective::send_recv)
+      errors.add(predicted(profile, node_of(sources), sample), sample.seconds);
   std::cout << "4 GPUs from 2 and 8: " << errors.text() << '\n';
   REQUIRE(errors.errors.size() > 100);
   CHECK(errors.absolute(0.5) <= 0.08);

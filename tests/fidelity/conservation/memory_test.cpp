@@ -14,7 +14,8 @@ double peak_bytes(const Settings& settings) {
 }
 }  // namespace
 
-TEST_CASE("memory never falls when the model or the micro-batch grows", "[conservation][fidelity]") {
+TEST_CASE("memory never falls when the model or the micro-batch grows",
+          "[conservation][fidelity]") {
   const auto rises = [](const Settings& base, const std::string& key, std::vector<int> values) {
     double before = 0;
     for (int value : values) {
@@ -42,13 +43,18 @@ TEST_CASE("memory falls when ranks share more", "[conservation][fidelity]") {
       before = now;
     }
   };
-  const Settings large{"/model/hidden=4096", "/model/heads=32", "/model/layers=16", "/training/global_batch=64"};
-  falls(large, {{}, {"/parallel/tp=2"}, {"/parallel/tp=4"}, {"/parallel/tp=8"}, {"/parallel/tp=16"}});
+  const Settings large{"/model/hidden=4096", "/model/heads=32", "/model/layers=16",
+                       "/training/global_batch=64"};
+  falls(large,
+        {{}, {"/parallel/tp=2"}, {"/parallel/tp=4"}, {"/parallel/tp=8"}, {"/parallel/tp=16"}});
   falls(large, {{}, {"/parallel/pp=2"}, {"/parallel/pp=4"}, {"/parallel/pp=8"}});
-  falls(large, {{}, {"/parallel/zero_stage=1"}, {"/parallel/zero_stage=2"}, {"/parallel/zero_stage=3"}});
+  falls(large,
+        {{}, {"/parallel/zero_stage=1"}, {"/parallel/zero_stage=2"}, {"/parallel/zero_stage=3"}});
   falls(large, {{"/parallel/tp=8"}, {"/parallel/tp=8", "/parallel/sequence_parallel=true"}});
-  falls(large + Settings{"/training/sequence_length=8192"}, {{}, {"/parallel/cp=2"}, {"/parallel/cp=4"}});
-  falls(large, {{"/training/attention=unfused"}, {"/training/attention=unfused", "/training/recompute=selective"},
+  falls(large + Settings{"/training/sequence_length=8192"},
+        {{}, {"/parallel/cp=2"}, {"/parallel/cp=4"}});
+  falls(large, {{"/training/attention=unfused"},
+                {"/training/attention=unfused", "/training/recompute=selective"},
                 {"/training/attention=unfused", "/training/recompute=full"}});
   falls(mixture(), {{}, {"/parallel/ep=2"}, {"/parallel/ep=8"}});
 }
@@ -56,8 +62,11 @@ TEST_CASE("memory falls when ranks share more", "[conservation][fidelity]") {
 TEST_CASE("a schedule holds as many micro-batches as it must", "[conservation][fidelity]") {
   // GPipe keeps all 16 micro-batches of the first stage, 1F1B the 4 of its depth.
   const Settings pp4{"/parallel/pp=4", "/parallel/tp=2", "/training/global_batch=32"};
-  const auto activations = [](const Settings& settings) { return forecast(settings).memory.front().activations; };
-  const double gpipe = activations(pp4 + Settings{"/parallel/schedule=gpipe"}), one_f_one_b = activations(pp4);
+  const auto activations = [](const Settings& settings) {
+    return forecast(settings).memory.front().activations;
+  };
+  const double gpipe = activations(pp4 + Settings{"/parallel/schedule=gpipe"}),
+               one_f_one_b = activations(pp4);
   CHECK(gpipe / one_f_one_b > 3.0);
   CHECK(gpipe / one_f_one_b < 4.2);
 }

@@ -29,8 +29,11 @@ std::map<std::string, std::pair<Sweep, std::string>> published_sweeps(const std:
     Sweep s;
     s.file = runs.text(i, "log_id"), s.line = 1;
     const std::string name = runs.text(i, "collective");
-    s.test = name == "alltoall" ? Test::all_to_all : name == "sendrecv" ? Test::send_recv : *enum_from_text<Test>(name);
-    s.nodes = static_cast<int>(*runs.number(i, "nodes")), s.ranks = static_cast<int>(*runs.number(i, "nranks"));
+    s.test = name == "alltoall"   ? Test::all_to_all
+             : name == "sendrecv" ? Test::send_recv
+                                  : *enum_from_text<Test>(name);
+    s.nodes = static_cast<int>(*runs.number(i, "nodes")),
+    s.ranks = static_cast<int>(*runs.number(i, "nranks"));
     s.ranks_per_node = s.ranks / s.nodes, s.hosts = {"published"};
     sweeps[s.file] = {s, runs.text(i, "quality")};
   }
@@ -39,8 +42,10 @@ std::map<std::string, std::pair<Sweep, std::string>> published_sweeps(const std:
     const auto time = points.number(i, "time_us"), size = points.number(i, "size_bytes");
     if (!time || !size) continue;
     sweeps[points.text(i, "log_id")].first.rows.push_back(
-        {.size = static_cast<std::int64_t>(*size), .type = "float",
-         .out_of_place = Timing{*time, points.number(i, "algbw_GBps").value_or(0), points.number(i, "busbw_GBps").value_or(0), 0}});
+        {.size = static_cast<std::int64_t>(*size),
+         .type = "float",
+         .out_of_place = Timing{*time, points.number(i, "algbw_GBps").value_or(0),
+                                points.number(i, "busbw_GBps").value_or(0), 0}});
   }
   return sweeps;
 }
@@ -59,13 +64,20 @@ TEST_CASE("every handed nccl-tests log imports without a lost row", "[fidelity][
     REQUIRE_FALSE(sweep.is_test_inferred);
   }
   for (const Finding& finding : import.findings) REQUIRE(finding.name != "busbw_mismatch");
-  // notes/traces.md: one H100 node of 8: all-reduce 481-482, all-gather 362, reduce-scatter 364, all-to-all 348, send/recv 367.
-  for (const auto& [collective, busbw] : {std::pair{Collective::all_reduce, 481.5}, {Collective::all_gather, 362.0},
-                                          {Collective::reduce_scatter, 364.0}, {Collective::all_to_all, 348.0}, {Collective::send_recv, 367.0}})
+  // notes/traces.md: one H100 node of 8: all-reduce 481-482, all-gather 362, reduce-scatter 364,
+  // all-to-all 348, send/recv 367.
+  for (const auto& [collective, busbw] : {std::pair{Collective::all_reduce, 481.5},
+                                          {Collective::all_gather, 362.0},
+                                          {Collective::reduce_scatter, 364.0},
+                                          {Collective::all_to_all, 348.0},
+                                          {Collective::send_recv, 367.0}})
     for (const MeasuredCurve& curve : import.curves)
       if (curve.collective == collective && curve.nodes == 1 && curve.ranks == 8) {
-        const double factor = collective == Collective::all_reduce ? 1.75 : collective == Collective::send_recv ? 1 : 0.875;
-        REQUIRE(static_cast<double>(curve.points.back().first.value) / curve.points.back().second.value * factor * 1e-9 ==
+        const double factor = collective == Collective::all_reduce  ? 1.75
+                              : collective == Collective::send_recv ? 1
+                                                                    : 0.875;
+        REQUIRE(static_cast<double>(curve.points.back().first.value) /
+                    curve.points.back().second.value * factor * 1e-9 ==
                 Approx(busbw).epsilon(0.01));
       }
 }
@@ -78,37 +90,49 @@ TEST_CASE("published runs known as bad are called bad and good ones are not", "[
     bool is_called_bad = false;
     for (const Finding& f : findings_of(sweep)) is_called_bad |= f.severity == Severity::error;
     (quality == "good" ? good : bad) += 1;
-    if (quality == "good" && is_called_bad) ++false_alarms, std::cout << "false alarm: " << findings_of(sweep).front().text << '\n';
+    if (quality == "good" && is_called_bad)
+      ++false_alarms, std::cout << "false alarm: " << findings_of(sweep).front().text << '\n';
     if (quality != "good" && !is_called_bad) ++missed, std::cout << "missed: " << id << '\n';
   }
-  std::cout << fmt::format("bad runs called bad: {} of {}; false alarms: {} of {}\n", bad - missed, bad, false_alarms, good);
+  std::cout << fmt::format("bad runs called bad: {} of {}; false alarms: {} of {}\n", bad - missed,
+                           bad, false_alarms, good);
   REQUIRE(bad == 18);
   REQUIRE(missed == 0);
   REQUIRE(false_alarms == 0);
 }
 
-TEST_CASE("broken links of the pair matrix are found and pairs at the cluster's speed are not", "[fidelity][nccl]") {
+TEST_CASE("broken links of the pair matrix are found and pairs at the cluster's speed are not",
+          "[fidelity][nccl]") {
   STEPCAST_NEEDS_SHARED_DATA(data);
   const auto table = CsvTable::read(data + "/measured/nccl_pair_matrix.csv").value_or_throw();
   std::vector<Sweep> sweeps;
   for (std::size_t i = 0; i < table.rows(); ++i) {
-    if (table.text(i, "cluster") != "h100_cluster00" || *table.number(i, "size_bytes") < 1e10) continue;
+    if (table.text(i, "cluster") != "h100_cluster00" || *table.number(i, "size_bytes") < 1e10)
+      continue;
     const int g = static_cast<int>(*table.number(i, "gpus_per_node"));
-    Sweep s{.file = table.text(i, "node_a") + "-" + table.text(i, "node_b"), .line = i,
+    Sweep s{.file = table.text(i, "node_a") + "-" + table.text(i, "node_b"),
+            .line = i,
             .test = table.text(i, "collective") == "alltoall" ? Test::all_to_all : Test::send_recv,
-            .ranks = 2 * g, .nodes = 2, .ranks_per_node = g, .hosts = {table.text(i, "node_a"), table.text(i, "node_b")}};
-    s.rows.push_back({.size = static_cast<std::int64_t>(*table.number(i, "size_bytes")), .type = "float",
-                      .out_of_place = Timing{*table.number(i, "time_us"), 0, *table.number(i, "busbw_GBps"), 0}});
+            .ranks = 2 * g,
+            .nodes = 2,
+            .ranks_per_node = g,
+            .hosts = {table.text(i, "node_a"), table.text(i, "node_b")}};
+    s.rows.push_back({.size = static_cast<std::int64_t>(*table.number(i, "size_bytes")),
+                      .type = "float",
+                      .out_of_place = Timing{*table.number(i, "time_us"), 0,
+                                             *table.number(i, "busbw_GBps"), 0}});
     sweeps.push_back(s);
   }
-  int expected = 0, found = 0;  // notes/traces.md: 13.5 GB/s with one GPU, a few pairs fall to 0.9-7
+  int expected = 0,
+      found = 0;  // notes/traces.md: 13.5 GB/s with one GPU, a few pairs fall to 0.9-7
   for (const Sweep& s : sweeps)
     if (s.ranks_per_node == 1 && s.rows[0].best().busbw < 10) ++expected;
   for (const Finding& f : findings_across(sweeps)) {
     if (f.name == "slow_pair" && f.text.find("x 1 GPUs") != std::string::npos) ++found;
     if (f.name == "slow_node") std::cout << f.text << '\n';
   }
-  std::cout << fmt::format("pairs with one GPU a node below 10 GB/s: {}; called slow: {}\n", expected, found);
+  std::cout << fmt::format("pairs with one GPU a node below 10 GB/s: {}; called slow: {}\n",
+                           expected, found);
   REQUIRE(expected > 0);
   REQUIRE(found >= expected);
 }
@@ -119,10 +143,13 @@ TEST_CASE("series predict the node counts left out", "[fidelity][nccl]") {
   for (auto& [id, entry] : published_sweeps(data)) {
     if (entry.second != "good" || entry.first.nodes < 2 || entry.first.rows.size() < 5) continue;
     const auto at = id.find("n4_");
-    // Version and settings stay apart: NCCL 2.18 and 2.21 choose other algorithms on the same nodes.
-    if (id.starts_with("polaris_2.") && at != std::string::npos) series[id.substr(8, 4) + id.substr(at + 2)].push_back(entry.first);
+    // Version and settings stay apart: NCCL 2.18 and 2.21 choose other algorithms on the same
+    // nodes.
+    if (id.starts_with("polaris_2.") && at != std::string::npos)
+      series[id.substr(8, 4) + id.substr(at + 2)].push_back(entry.first);
   }
-  std::vector<double> errors, large;  // large: 128 MiB and more, where bandwidth decides and one timing is repeatable
+  std::vector<double> errors,
+      large;  // large: 128 MiB and more, where bandwidth decides and one timing is repeatable
   for (auto& [name, sweeps] : series) {
     for (const Sweep& left_out : sweeps) {
       std::vector<Sweep> others;
@@ -133,19 +160,25 @@ TEST_CASE("series predict the node counts left out", "[fidelity][nccl]") {
       const auto curves = curves_of(others, {}, anomalies);
       std::vector<double> mine;
       for (const Row& row : left_out.rows)
-        if (const auto t = predicted_time(curves, *collective_of(left_out.test), left_out.nodes, left_out.ranks_per_node, Bytes(row.size)))
-        {
+        if (const auto t = predicted_time(curves, *collective_of(left_out.test), left_out.nodes,
+                                          left_out.ranks_per_node, Bytes(row.size))) {
           mine.push_back(std::abs(t->value / (row.best().time_us * 1e-6) - 1));
           if (row.size >= 128 << 20) large.push_back(mine.back());
         }
-      std::cout << fmt::format("{} from {} others: {} sizes, median {:.1f} %, p95 {:.1f} %, largest size {:.1f} %\n", left_out.file, others.size(),
-                               mine.size(), 100 * median(mine), 100 * quantile(mine, 0.95), 100 * mine.back());
+      std::cout << fmt::format(
+          "{} from {} others: {} sizes, median {:.1f} %, p95 {:.1f} %, largest size {:.1f} %\n",
+          left_out.file, others.size(), mine.size(), 100 * median(mine), 100 * quantile(mine, 0.95),
+          100 * mine.back());
       errors.insert(errors.end(), mine.begin(), mine.end());
     }
   }
-  std::cout << fmt::format("all sizes: median {:.1f} %, p95 {:.1f} %; from 128 MiB: {} points, median {:.1f} %, p95 {:.1f} %\n", 100 * median(errors),
-                           100 * quantile(errors, 0.95), large.size(), 100 * median(large), 100 * quantile(large, 0.95));
-  // Small and middle sizes of this system repeat only within a factor of 2 to 10 (two runs of the same log differ that much).
+  std::cout << fmt::format(
+      "all sizes: median {:.1f} %, p95 {:.1f} %; from 128 MiB: {} points, median {:.1f} %, p95 "
+      "{:.1f} %\n",
+      100 * median(errors), 100 * quantile(errors, 0.95), large.size(), 100 * median(large),
+      100 * quantile(large, 0.95));
+  // Small and middle sizes of this system repeat only within a factor of 2 to 10 (two runs of the
+  // same log differ that much).
   REQUIRE(median(large) <= 0.06);
   REQUIRE(quantile(large, 0.95) <= 0.20);
 }

@@ -1,7 +1,9 @@
-// Feeds the viewer's trace reader with damaged traces and checks what must hold whatever the bytes are:
-//   it ends; it throws nothing but InputError; events are shown or counted as lost; slices of a lane follow each other.
-//   fuzz_trace_reader CORPUS [runs=N] [seconds=S] [seed=N]
-// The same seed gives the same inputs everywhere. An input that fails is left as fuzz_failure.bin in the temporary folder.
+// Feeds the viewer's trace reader with damaged traces and checks what must hold whatever the bytes
+// are:
+//   it ends; it throws nothing but InputError; events are shown or counted as lost; slices of a
+//   lane follow each other. fuzz_trace_reader CORPUS [runs=N] [seconds=S] [seed=N]
+// The same seed gives the same inputs everywhere. An input that fails is left as fuzz_failure.bin
+// in the temporary folder.
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +39,8 @@ std::string broken_rule(const trace::OpenResult& opened) {
   std::int64_t well_formed = 0;
   for (const auto& file : r.files) well_formed += file.events;
   if (by_phase != well_formed) return "phases do not add up to the events";
-  if (r.slices != static_cast<std::int64_t>(t.slices())) return "the report counts other slices than the store holds";
+  if (r.slices != static_cast<std::int64_t>(t.slices()))
+    return "the report counts other slices than the store holds";
   std::size_t in_lanes = 0;
   for (trace::LaneId lane = 0; lane < t.lanes().size(); ++lane) {
     const trace::LaneInfo& l = t.lanes()[lane];
@@ -50,8 +53,11 @@ std::string broken_rule(const trace::OpenResult& opened) {
   }
   if (in_lanes != t.slices()) return "slices stand on no lane";
   for (const trace::FlowArrow& flow : t.flows())
-    if ((flow.from != trace::kNoId && flow.from >= t.slices()) || (flow.to != trace::kNoId && flow.to >= t.slices())) return "an arrow points beyond the slices";
-  if (t.slices() > 0) static_cast<void>(trace::read_slice_args(t, static_cast<trace::SliceId>(t.slices() / 2)));
+    if ((flow.from != trace::kNoId && flow.from >= t.slices()) ||
+        (flow.to != trace::kNoId && flow.to >= t.slices()))
+      return "an arrow points beyond the slices";
+  if (t.slices() > 0)
+    static_cast<void>(trace::read_slice_args(t, static_cast<trace::SliceId>(t.slices() / 2)));
   return "";
 }
 }  // namespace
@@ -65,28 +71,39 @@ int main(int count, char** values) {
   fuzz::Noise noise{1};
   for (int i = 2; i < count; ++i) {
     const std::string word = values[i];
-    if (word.starts_with("runs=")) runs = std::stoull(word.substr(5));
-    else if (word.starts_with("seconds=")) seconds = std::stoull(word.substr(8));
-    else if (word.starts_with("seed=")) noise.state = std::stoull(word.substr(5));
-    else { std::cerr << "unknown: " << word << "\n"; return 2; }
+    if (word.starts_with("runs="))
+      runs = std::stoull(word.substr(5));
+    else if (word.starts_with("seconds="))
+      seconds = std::stoull(word.substr(8));
+    else if (word.starts_with("seed="))
+      noise.state = std::stoull(word.substr(5));
+    else {
+      std::cerr << "unknown: " << word << "\n";
+      return 2;
+    }
   }
   std::vector<std::string> names, seeds;
-  for (const auto& entry : fs::directory_iterator(values[1])) names.push_back(entry.path().string());
+  for (const auto& entry : fs::directory_iterator(values[1]))
+    names.push_back(entry.path().string());
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) seeds.push_back(read_file(name).value_or_throw());
   if (seeds.empty()) {
     std::cerr << "the corpus is empty\n";
     return 2;
   }
-  const std::string path = (fs::temp_directory_path() / ("fuzz_" + std::to_string(getpid()) + ".json")).string();
+  const std::string path =
+      (fs::temp_directory_path() / ("fuzz_" + std::to_string(getpid()) + ".json")).string();
   const auto begun = std::chrono::steady_clock::now();
   std::uint64_t run = 0, refused = 0, slices = 0;
   for (;; ++run) {
-    if (seconds > 0 ? std::chrono::steady_clock::now() - begun > std::chrono::seconds(seconds) : run >= runs) break;
+    if (seconds > 0 ? std::chrono::steady_clock::now() - begun > std::chrono::seconds(seconds)
+                    : run >= runs)
+      break;
     std::string input = run < seeds.size() ? seeds[run] : fuzz::mutated(seeds, noise);
     if (noise.below(8) == 0) {
       input = test::gzip_of(input);
-      if (noise.below(2) == 0) input[noise.below(input.size())] ^= static_cast<char>(1 + noise.below(255));
+      if (noise.below(2) == 0)
+        input[noise.below(input.size())] ^= static_cast<char>(1 + noise.below(255));
       if (noise.below(4) == 0) input.resize(noise.below(input.size()));
     }
     put(path, input);

@@ -15,6 +15,7 @@ struct Noise {
   }
   std::size_t below(std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(next() % n); }
 };
-/// One to eight changes of one seed: bytes flipped, ranges cut, doubled or moved, words of the format put in, tails of other seeds.
+/// One to eight changes of one seed: bytes flipped, ranges cut, doubled or moved, words of the
+/// format put in, tails of other seeds.
 std::string mutated(const std::vector<std::string>& seeds, Noise& noise);
 }  // namespace stepcast::fuzz

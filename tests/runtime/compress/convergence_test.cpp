@@ -8,8 +8,9 @@ using namespace stepcast;
 using namespace stepcast::runtime;
 
 namespace {
-/// Least squares over `kRanks` ranks that hold different data: f(w) = sum_r |A_r w - b_r|^2 / (2 rows). At the optimum the ranks'
-/// gradients cancel without vanishing, which is where a biased compressor stops in the wrong place.
+/// Least squares over `kRanks` ranks that hold different data: f(w) = sum_r |A_r w - b_r|^2 / (2
+/// rows). At the optimum the ranks' gradients cancel without vanishing, which is where a biased
+/// compressor stops in the wrong place.
 constexpr int kRanks = 4, kRows = 32, kWidth = 64;
 struct Problem {
   std::vector<std::vector<double>> a, b;
@@ -26,14 +27,16 @@ struct Problem {
         b[r].push_back(value);
       }
   }
-  double loss_and_gradient(std::size_t r, const std::vector<double>& w, std::vector<float>* gradient) const {
+  double loss_and_gradient(std::size_t r, const std::vector<double>& w,
+                           std::vector<float>* gradient) const {
     double loss = 0;
     std::vector<double> sum(kWidth);
     for (std::size_t i = 0; i < kRows; ++i) {
       double error = -b[r][i];
       for (std::size_t j = 0; j < kWidth; ++j) error += a[r][i * kWidth + j] * w[j];
       loss += error * error / (2.0 * kRows * kRanks);
-      for (std::size_t j = 0; j < kWidth; ++j) sum[j] += error * a[r][i * kWidth + j] / (1.0 * kRows * kRanks);
+      for (std::size_t j = 0; j < kWidth; ++j)
+        sum[j] += error * a[r][i * kWidth + j] / (1.0 * kRows * kRanks);
     }
     if (gradient != nullptr) gradient->assign(sum.begin(), sum.end());
     return loss;
@@ -51,7 +54,8 @@ struct Problem {
     for (int step = 0; step < steps; ++step) {
       std::vector<std::vector<float>> gradients(kRanks);
       for (std::size_t r = 0; r < kRanks; ++r) loss_and_gradient(r, w, &gradients[r]);
-      if (group != nullptr) group->reduce(gradients);
+      if (group != nullptr)
+        group->reduce(gradients);
       else
         for (std::size_t r = 1; r < kRanks; ++r)
           for (std::size_t j = 0; j < kWidth; ++j) gradients[0][j] += gradients[r][j];
@@ -62,19 +66,27 @@ struct Problem {
 };
 }  // namespace
 
-TEST_CASE("with error feedback every scheme reaches the optimum of least squares and without it the documented ones miss it", "[compress]") {
+TEST_CASE(
+    "with error feedback every scheme reaches the optimum of least squares and without it the "
+    "documented ones miss it",
+    "[compress]") {
   const Problem problem;
   const std::vector<double> start(kWidth);
-  // Largest eigenvalue of A'A/rows is about (1 + sqrt(64/128))^2 = 2.9; rate 0.02 leaves room for delayed gradients.
+  // Largest eigenvalue of A'A/rows is about (1 + sqrt(64/128))^2 = 2.9; rate 0.02 leaves room for
+  // delayed gradients.
   const double optimum = problem.trained({}, 4000, 0.2), first = problem.loss(start);
   const int steps = 4000;
   for (const std::string& scheme : compressor_names()) {
     const double with = problem.trained({.scheme = scheme, .ratio = 0.1, .rank = 1}, steps, 0.02);
-    const double without = problem.trained({.scheme = scheme, .ratio = 0.1, .rank = 1, .has_error_feedback = false}, steps, 0.02);
-    INFO(scheme << ": without " << without << ", with " << with << ", optimum " << optimum << ", start " << first);
+    const double without = problem.trained(
+        {.scheme = scheme, .ratio = 0.1, .rank = 1, .has_error_feedback = false}, steps, 0.02);
+    INFO(scheme << ": without " << without << ", with " << with << ", optimum " << optimum
+                << ", start " << first);
     CAPTURE(needs_error_feedback(scheme));
     REQUIRE(with - optimum < 2e-3 * (first - optimum));
-    if (needs_error_feedback(scheme).empty()) REQUIRE(without - optimum < 2e-3 * (first - optimum));
-    else REQUIRE(without - optimum > 10 * std::fmax(with - optimum, 1e-6 * (first - optimum)));
+    if (needs_error_feedback(scheme).empty())
+      REQUIRE(without - optimum < 2e-3 * (first - optimum));
+    else
+      REQUIRE(without - optimum > 10 * std::fmax(with - optimum, 1e-6 * (first - optimum)));
   }
 }

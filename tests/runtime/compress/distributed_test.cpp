@@ -16,7 +16,8 @@ TEST_CASE("ranks over a communicator get what the same ranks in one process get"
   const auto gradient_of = [&](int rank, int step) {
     std::vector<float> gradient(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < gradient.size(); ++i)
-      gradient[i] = static_cast<float>(normal_from_bits(mixed_bits(static_cast<std::uint64_t>(rank * 100 + step), i)));
+      gradient[i] = static_cast<float>(
+          normal_from_bits(mixed_bits(static_cast<std::uint64_t>(rank * 100 + step), i)));
     return gradient;
   };
   for (const std::string& scheme : compressor_names()) {
@@ -45,12 +46,14 @@ TEST_CASE("ranks over a communicator get what the same ranks in one process get"
       for (int rank = 0; rank < ranks; ++rank) expected.push_back(gradient_of(rank, step));
       local.reduce(expected);
     }
-    // fp16 and bf16 sums are rounded per addition in one, at the end in the other: one unit of the last place of a sum.
+    // fp16 and bf16 sums are rounded per addition in one, at the end in the other: one unit of the
+    // last place of a sum.
     const double tolerance = scheme == "bf16" ? 0x1p-6 : scheme == "fp16" ? 0x1p-9 : 0.0;
     for (const auto& result : results)
       for (std::size_t i = 0; i < result.size(); ++i) {
         INFO(scheme << " element " << i);
-        REQUIRE(std::fabs(result[i] - expected[0][i]) <= tolerance * std::fmax(3.0, std::fabs(expected[0][i])));
+        REQUIRE(std::fabs(result[i] - expected[0][i]) <=
+                tolerance * std::fmax(3.0, std::fabs(expected[0][i])));
       }
   }
 }

@@ -24,16 +24,20 @@ class ThreadGroup {
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += element(view, i);
       barrier();
       for (std::size_t i = 0; i < sum.size(); ++i) {
-        if (data.precision == Precision::fp32) data.as<float>()[i] = sum[i];
-        else if (data.precision == Precision::fp16) data.as<std::uint16_t>()[i] = fp16_of(sum[i]);
-        else data.as<std::uint16_t>()[i] = bf16_of(sum[i]);
+        if (data.precision == Precision::fp32)
+          data.as<float>()[i] = sum[i];
+        else if (data.precision == Precision::fp16)
+          data.as<std::uint16_t>()[i] = fp16_of(sum[i]);
+        else
+          data.as<std::uint16_t>()[i] = bf16_of(sum[i]);
       }
       barrier();
     }
     void all_gather(Stream&, View input, View output, ElementCount count) override {
       publish(input);
       for (std::size_t from = 0; from < group_.views_.size(); ++from)
-        std::memcpy(output.at(static_cast<std::int64_t>(from) * count.value).data, group_.views_[from].data,
+        std::memcpy(output.at(static_cast<std::int64_t>(from) * count.value).data,
+                    group_.views_[from].data,
                     static_cast<std::size_t>(count.value * bytes_per_element(input.precision)));
       barrier();
     }
@@ -45,10 +49,13 @@ class ThreadGroup {
     void barrier() override { group_.barrier_.arrive_and_wait(); }
 
    private:
-    static void unused() { STEPCAST_ASSERT(false, "compressors use all_reduce and all_gather only"); }
+    static void unused() {
+      STEPCAST_ASSERT(false, "compressors use all_reduce and all_gather only");
+    }
     static float element(const View& view, std::size_t i) {
       if (view.precision == Precision::fp32) return view.as<float>()[i];
-      return view.precision == Precision::fp16 ? float_of_fp16(view.as<std::uint16_t>()[i]) : float_of_bf16(view.as<std::uint16_t>()[i]);
+      return view.precision == Precision::fp16 ? float_of_fp16(view.as<std::uint16_t>()[i])
+                                               : float_of_bf16(view.as<std::uint16_t>()[i]);
     }
     void publish(View view) {
       group_.views_[static_cast<std::size_t>(rank_)] = view;

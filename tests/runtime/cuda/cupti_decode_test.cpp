@@ -13,7 +13,9 @@ namespace {
 /// CUPTI's own walker, from the library that ships with the toolkit; it needs no driver.
 NextRecord real_walker() {
   void* library = dlopen(STEPCAST_CUPTI, RTLD_NOW | RTLD_LOCAL);
-  return library == nullptr ? nullptr : reinterpret_cast<NextRecord>(dlsym(library, "cuptiActivityGetNextRecord"));
+  return library == nullptr
+             ? nullptr
+             : reinterpret_cast<NextRecord>(dlsym(library, "cuptiActivityGetNextRecord"));
 }
 class Records {
  public:
@@ -36,7 +38,8 @@ class Records {
   std::vector<std::uint8_t> bytes_;
 };
 template <class Record>
-Record work(CUpti_ActivityKind kind, std::uint64_t start, std::uint64_t end, std::uint32_t stream, std::uint32_t correlation) {
+Record work(CUpti_ActivityKind kind, std::uint64_t start, std::uint64_t end, std::uint32_t stream,
+            std::uint32_t correlation) {
   Record record{};
   record.kind = kind;
   record.start = start;
@@ -60,7 +63,8 @@ TEST_CASE("hand-made records walk through the real cuptiActivityGetNextRecord", 
     WARN("skipped: libcupti cannot be opened here");
     return;
   }
-  auto kernel = work<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 100, 200, 7, 41);
+  auto kernel =
+      work<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 100, 200, 7, 41);
   kernel.name = "flash_forward";
   kernel.graphNodeId = 9;
   CUpti_ActivityExternalCorrelation ours{}, foreign{};
@@ -73,15 +77,16 @@ TEST_CASE("hand-made records walk through the real cuptiActivityGetNextRecord", 
   foreign.correlationId = 41;
   CUpti_ActivityAPI call{};
   call.kind = CUPTI_ACTIVITY_KIND_RUNTIME;
-  const RecordBatch batch = Records()
-                                .add(ours)
-                                .add(foreign)
-                                .add(call)
-                                .add(kernel)
-                                .add(work<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY, 210, 220, 8, 42))
-                                .add(work<CUpti_ActivityMemcpyPtoP4>(CUPTI_ACTIVITY_KIND_MEMCPY2, 230, 240, 8, 43))
-                                .add(work<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET, 250, 260, 7, 44))
-                                .decoded(next);
+  const RecordBatch batch =
+      Records()
+          .add(ours)
+          .add(foreign)
+          .add(call)
+          .add(kernel)
+          .add(work<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY, 210, 220, 8, 42))
+          .add(work<CUpti_ActivityMemcpyPtoP4>(CUPTI_ACTIVITY_KIND_MEMCPY2, 230, 240, 8, 43))
+          .add(work<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET, 250, 260, 7, 44))
+          .decoded(next);
   REQUIRE(batch.records.size() == 4);
   REQUIRE(batch.losses.unknown == 0);
   REQUIRE(batch.external_of == std::map<std::uint32_t, std::uint64_t>{{41, 5}});
@@ -104,7 +109,11 @@ TEST_CASE("records of kinds that nobody asked for are counted and skipped", "[cu
   }
   CUpti_ActivityName name{};
   name.kind = CUPTI_ACTIVITY_KIND_NAME;
-  const RecordBatch batch = Records().add(name).add(work<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET, 1, 2, 3, 4)).decoded(next);
+  const RecordBatch batch =
+      Records()
+          .add(name)
+          .add(work<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET, 1, 2, 3, 4))
+          .decoded(next);
   REQUIRE(batch.losses.unknown == 1);
   REQUIRE(batch.records.size() == 1);
 }

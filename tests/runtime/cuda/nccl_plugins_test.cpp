@@ -28,7 +28,8 @@ std::string text_of_file(const std::string& path) {
 }
 }  // namespace
 
-TEST_CASE("the NCCL profiler plugin records algorithm protocol and channels of a collective", "[cuda]") {
+TEST_CASE("the NCCL profiler plugin records algorithm protocol and channels of a collective",
+          "[cuda]") {
   const std::string prefix = "/tmp/stepcast_nccl_" + std::to_string(getpid());
   setenv("STEPCAST_NCCL_RECORD", prefix.c_str(), 1);
   const auto& profiler = exported<Profiler>("ncclProfiler_v5");
@@ -39,15 +40,19 @@ TEST_CASE("the NCCL profiler plugin records algorithm protocol and channels of a
   Event event{};
   event.type = kColl;
   event.rank = 3;
-  event.coll = {5, "AllReduce", nullptr, nullptr, 1024, 0, "ncclFloat32", 16, 20, "RING", "LL128", nullptr};
+  event.coll = {5,  "AllReduce", nullptr, nullptr, 1024,   0, "ncclFloat32",
+                16, 20,          "RING",  "LL128", nullptr};
   REQUIRE(profiler.start(context, &handle, &event) == ncclSuccess);
   REQUIRE(profiler.stop(handle) == ncclSuccess);
   REQUIRE(profiler.finalize(context) == ncclSuccess);
   unsetenv("STEPCAST_NCCL_RECORD");
   REQUIRE(text_of_file(prefix + "." + std::to_string(getpid()) + ".jsonl") ==
-          "{\"event\":\"communicator\",\"communicator\":\"0000000000000abc\",\"name\":\"dp \\\"zero\\\"\",\"nodes\":1,\"ranks\":8,\"rank\":3}\n"
-          "{\"event\":\"collective\",\"communicator\":\"0000000000000abc\",\"rank\":3,\"sequence\":5,\"function\":\"AllReduce\",\"count\":1024,"
-          "\"datatype\":\"ncclFloat32\",\"algorithm\":\"RING\",\"protocol\":\"LL128\",\"channels\":16,\"warps\":20}\n");
+          "{\"event\":\"communicator\",\"communicator\":\"0000000000000abc\",\"name\":\"dp "
+          "\\\"zero\\\"\",\"nodes\":1,\"ranks\":8,\"rank\":3}\n"
+          "{\"event\":\"collective\",\"communicator\":\"0000000000000abc\",\"rank\":3,\"sequence\":"
+          "5,\"function\":\"AllReduce\",\"count\":1024,"
+          "\"datatype\":\"ncclFloat32\",\"algorithm\":\"RING\",\"protocol\":\"LL128\",\"channels\":"
+          "16,\"warps\":20}\n");
 }
 
 TEST_CASE("the NCCL tuner plugin records predicted times and forces what is asked", "[cuda]") {
@@ -65,7 +70,8 @@ TEST_CASE("the NCCL tuner plugin records predicted times and forces what is aske
   costs[1][1] = 20.5f;
   costs[1][2] = 30.25f;
   int channels = 0;
-  REQUIRE(tuner.info(context, 4, 4096, 1, reinterpret_cast<float**>(&costs), kAlgorithms, kProtocols, 0, &channels) == ncclSuccess);
+  REQUIRE(tuner.info(context, 4, 4096, 1, reinterpret_cast<float**>(&costs), kAlgorithms,
+                     kProtocols, 0, &channels) == ncclSuccess);
   REQUIRE(costs[1][1] == 0.0f);    // forced
   REQUIRE(costs[1][2] == 30.25f);  // left alone
   REQUIRE(costs[0][0] == -1.0f);   // what is impossible stays so
@@ -75,7 +81,8 @@ TEST_CASE("the NCCL tuner plugin records predicted times and forces what is aske
   const std::string text = text_of_file(prefix + "." + std::to_string(getpid()) + ".jsonl");
   REQUIRE(text.find("\"event\":\"constants\"") != std::string::npos);
   REQUIRE(text.find("\"Ring/Simple\":8.4") != std::string::npos);
-  REQUIRE(text.find("\"function\":\"AllReduce\",\"bytes\":4096,\"predicted_us\":{\"Ring/LL128\":20.5,\"Ring/Simple\":30.25}}") != std::string::npos);
+  REQUIRE(text.find("\"function\":\"AllReduce\",\"bytes\":4096,\"predicted_us\":{\"Ring/"
+                    "LL128\":20.5,\"Ring/Simple\":30.25}}") != std::string::npos);
 }
 
 TEST_CASE("without a file to write to the NCCL plugins ask for no events", "[cuda]") {

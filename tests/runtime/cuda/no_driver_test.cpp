@@ -7,7 +7,10 @@
 using namespace stepcast;
 using namespace stepcast::runtime;
 
-TEST_CASE("the plugin loads with the real CUDA runtime and says in three lines what a machine without a driver lacks", "[cuda]") {
+TEST_CASE(
+    "the plugin loads with the real CUDA runtime and says in three lines what a machine without a "
+    "driver lacks",
+    "[cuda]") {
   if (void* driver = dlopen("libcuda.so.1", RTLD_LAZY); driver != nullptr) {
     WARN("skipped: this machine has a driver");
     return;
@@ -29,6 +32,8 @@ TEST_CASE("the plugin loads with the real CUDA runtime and says in three lines w
   REQUIRE(text == report.missing + "\n" + report.remedy + "\n" + report.alternative);
   REQUIRE(text.find("no NVIDIA driver on this machine") != std::string::npos);
   bool has_nccl = false;
-  for (const ProbeItem& item : report.items) has_nccl = has_nccl || (item.part == "NCCL" && item.is_present && item.found.rfind("2.", 0) == 0);
+  for (const ProbeItem& item : report.items)
+    has_nccl =
+        has_nccl || (item.part == "NCCL" && item.is_present && item.found.rfind("2.", 0) == 0);
   REQUIRE(has_nccl);
 }

@@ -13,7 +13,10 @@ namespace stepcast::runtime::test {
 /// A device of the backend under test, $STEPCAST_TEST_BACKEND or cpu, with vectors in and out.
 class OnDevice {
  public:
-  OnDevice() : backend_(backend_of(name())), device_(backend_->open(0)), stream_(device_->new_stream("test")) {}
+  OnDevice()
+      : backend_(backend_of(name())),
+        device_(backend_->open(0)),
+        stream_(device_->new_stream("test")) {}
   Device& device() { return *device_; }
   Kernels& kernels() { return device_->kernels(); }
   Stream& stream() { return *stream_; }
@@ -28,7 +31,9 @@ class OnDevice {
     stream_->synchronise();
     return buffers_.back().view();
   }
-  View zeros(std::int64_t elements) { return put(std::vector<float>(static_cast<std::size_t>(elements), 0.0f)); }
+  View zeros(std::int64_t elements) {
+    return put(std::vector<float>(static_cast<std::size_t>(elements), 0.0f));
+  }
   std::vector<float> get(View view, std::int64_t elements) {
     Buffer host(*device_, Bytes(elements * 4), MemoryKind::pinned_host);
     device_->copy(*stream_, host.data(), view.data, Bytes(elements * 4));
@@ -47,10 +52,12 @@ class OnDevice {
   std::vector<Buffer> buffers_;
 };
 
-inline std::vector<float> normal_numbers(std::int64_t count, std::uint64_t seed, double deviation = 1) {
+inline std::vector<float> normal_numbers(std::int64_t count, std::uint64_t seed,
+                                         double deviation = 1) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i)
-    values.push_back(static_cast<float>(deviation * normal_from_bits(mixed_bits(seed, static_cast<std::uint64_t>(i)))));
+    values.push_back(static_cast<float>(
+        deviation * normal_from_bits(mixed_bits(seed, static_cast<std::uint64_t>(i)))));
   return values;
 }
 /// Largest |got - wanted| over the largest |wanted|.

@@ -24,14 +24,17 @@ TEST_CASE("work behind an event of another stream sees what came before it", "[r
   REQUIRE(got.back() == 40.0f);
 }
 
-TEST_CASE("the host enqueues without waiting and an event tells when its stream got there", "[runtime][stream]") {
+TEST_CASE("the host enqueues without waiting and an event tells when its stream got there",
+          "[runtime][stream]") {
   OnDevice on;
   const auto event = on.device().new_event(true);
   const std::int64_t n = 512;
   const View a = on.put(normal_numbers(n * n, 1)), c = on.zeros(n * n);
-  for (int i = 0; i < 20; ++i) on.kernels().gemm(on.stream(), {.a = a, .b = a, .c = c, .m = n, .n = n, .k = n});
+  for (int i = 0; i < 20; ++i)
+    on.kernels().gemm(on.stream(), {.a = a, .b = a, .c = c, .m = n, .n = n, .k = n});
   on.stream().record(*event);
-  REQUIRE_FALSE(event->is_reached());  // 20 products of 0.27 GFLOP take a millisecond each at the very least
+  REQUIRE_FALSE(
+      event->is_reached());  // 20 products of 0.27 GFLOP take a millisecond each at the very least
   event->wait();
   REQUIRE(event->is_reached());
 }
@@ -57,7 +60,8 @@ TEST_CASE("a failure reaches whoever waits and later work is dropped", "[runtime
   REQUIRE_FALSE(ran);
 }
 
-TEST_CASE("memory comes aligned and is counted and too much of it is refused with figures", "[runtime][stream]") {
+TEST_CASE("memory comes aligned and is counted and too much of it is refused with figures",
+          "[runtime][stream]") {
   OnDevice on;
   const Bytes before = on.device().allocated();
   {
@@ -66,10 +70,12 @@ TEST_CASE("memory comes aligned and is counted and too much of it is refused wit
     REQUIRE((on.device().allocated() - before).value >= 1000);
   }
   REQUIRE(on.device().allocated() == before);
-  REQUIRE_THROWS_WITH(Buffer(on.device(), Bytes(std::int64_t{1} << 50)), Catch::Contains("1125899906842624 bytes asked"));
+  REQUIRE_THROWS_WITH(Buffer(on.device(), Bytes(std::int64_t{1} << 50)),
+                      Catch::Contains("1125899906842624 bytes asked"));
 }
 
-TEST_CASE("a missing cuda backend says what is missing and what to do and what else there is", "[runtime][backend]") {
+TEST_CASE("a missing cuda backend says what is missing and what to do and what else there is",
+          "[runtime][backend]") {
   if (backend_of("cuda")->probe().is_usable) {
     WARN("skipped: this machine has a GPU");
     return;
@@ -82,7 +88,8 @@ TEST_CASE("a missing cuda backend says what is missing and what to do and what e
   REQUIRE_THROWS_WITH(backend_of("cudaa"), Catch::Contains("did you mean \"cuda\"?"));
 }
 
-TEST_CASE("recorded work carries the name that was open when it was enqueued", "[runtime][recorder]") {
+TEST_CASE("recorded work carries the name that was open when it was enqueued",
+          "[runtime][recorder]") {
   OnDevice on;
   Recorder& recorder = on.device().recorder();
   const View x = on.zeros(1 << 16);
@@ -98,12 +105,15 @@ TEST_CASE("recorded work carries the name that was open when it was enqueued", "
   }
   on.stream().synchronise();
   recorder.stop();
-  const Timeline timeline = timeline_of(recorder.labels(), recorder.activities(), recorder.streams(), 0, 5);
+  const Timeline timeline =
+      timeline_of(recorder.labels(), recorder.activities(), recorder.streams(), 0, 5);
   REQUIRE(timeline.origin == "measured");
   std::vector<std::string> names;
   for (const Span& span : timeline.spans)
-    if (timeline.tracks[span.track].stream == "test") names.push_back(timeline.names.text_of(span.name));
-  REQUIRE(names == std::vector<std::string>{"norm1", "adam"});  // two kernels of one op are one span
+    if (timeline.tracks[span.track].stream == "test")
+      names.push_back(timeline.names.text_of(span.name));
+  REQUIRE(names ==
+          std::vector<std::string>{"norm1", "adam"});  // two kernels of one op are one span
   REQUIRE(timeline.spans.front().micro_batch == 3);
   REQUIRE(timeline.tracks.front().rank == 5);
 }

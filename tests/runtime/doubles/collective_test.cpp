@@ -20,7 +20,8 @@ void on_ranks(Backend& backend, const std::string& group, int size, const Body& 
     threads.emplace_back([&, rank] {
       try {
         const auto device = backend.open(rank);
-        const auto communicator = backend.new_communicator(*device, store, {.name = group, .rank = rank, .size = size, .time_limit = Seconds(20)});
+        const auto communicator = backend.new_communicator(
+            *device, store, {.name = group, .rank = rank, .size = size, .time_limit = Seconds(20)});
         body(rank, *device, *communicator);
         communicator->barrier();
       } catch (const std::exception& error) {
@@ -45,8 +46,10 @@ TEST_CASE("all collectives move the right parts in and out of place", "[doubles]
   on_ranks(*backend, "world", 3, [&](int rank, Device& device, Communicator& c) {
     const auto stream = device.new_stream("comm", StreamPriority::high);
     const auto f = static_cast<float>(rank);
-    Buffer sum = put(device, *stream, {f, 10 * f}), most = put(device, *stream, {f, -f}), own = put(device, *stream, {f, f + 10}), all(device, 6, Precision::fp32);
-    Buffer parts = put(device, *stream, {f, f + 1, f + 2, f + 3, f + 4, f + 5}), part(device, 2, Precision::fp32), exchanged(device, 6, Precision::fp32);
+    Buffer sum = put(device, *stream, {f, 10 * f}), most = put(device, *stream, {f, -f}),
+           own = put(device, *stream, {f, f + 10}), all(device, 6, Precision::fp32);
+    Buffer parts = put(device, *stream, {f, f + 1, f + 2, f + 3, f + 4, f + 5}),
+           part(device, 2, Precision::fp32), exchanged(device, 6, Precision::fp32);
     Buffer word = put(device, *stream, {f, f}), in_place = put(device, *stream, {f, f, f, f, f, f});
     c.all_reduce(*stream, sum.view(), {2}, Reduction::sum);
     c.all_reduce(*stream, most.view(), {2}, Reduction::max);
@@ -73,7 +76,8 @@ TEST_CASE("all collectives move the right parts in and out of place", "[doubles]
     REQUIRE(results["gather"][rank] == std::vector<float>{0, 10, 1, 11, 2, 12});
     REQUIRE(results["in place"][rank] == std::vector<float>{0, 0, 1, 1, 2, 2});
     // Part r of rank s is (s + 2r, s + 2r + 1).
-    REQUIRE(results["exchange"][rank] == std::vector<float>{2 * f, 2 * f + 1, 2 * f + 1, 2 * f + 2, 2 * f + 2, 2 * f + 3});
+    REQUIRE(results["exchange"][rank] ==
+            std::vector<float>{2 * f, 2 * f + 1, 2 * f + 1, 2 * f + 2, 2 * f + 2, 2 * f + 3});
     REQUIRE(results["scatter"][rank] == std::vector<float>{6 * f + 3, 6 * f + 6});
     REQUIRE(results["broadcast"][rank] == std::vector<float>{2, 2});
   }
@@ -81,18 +85,24 @@ TEST_CASE("all collectives move the right parts in and out of place", "[doubles]
   unsetenv("STEPCAST_DOUBLE_DEVICES");
 }
 
-TEST_CASE("a bucket reduced on a side stream under jitter equals the sum and compute does not wait for it", "[doubles]") {
+TEST_CASE(
+    "a bucket reduced on a side stream under jitter equals the sum and compute does not wait for "
+    "it",
+    "[doubles]") {
   const auto backend = plugin();
   jitter(200, 3);
   std::mutex mutex;
   std::vector<std::vector<float>> results;
   on_ranks(*backend, "dp", 2, [&](int rank, Device& device, Communicator& c) {
-    const auto compute = device.new_stream("compute"), comm = device.new_stream("comm", StreamPriority::high);
+    const auto compute = device.new_stream("compute"),
+               comm = device.new_stream("comm", StreamPriority::high);
     std::vector<std::unique_ptr<Event>> ready;
     std::vector<Buffer> buckets;
-    // "Backward" of four layers: each doubles a bucket that the host filled with rank + 1, and hands it over.
+    // "Backward" of four layers: each doubles a bucket that the host filled with rank + 1, and
+    // hands it over.
     for (int layer = 0; layer < 4; ++layer) {
-      buckets.push_back(put(device, *compute, std::vector<float>(500, static_cast<float>(rank + 1))));
+      buckets.push_back(
+          put(device, *compute, std::vector<float>(500, static_cast<float>(rank + 1))));
       ready.push_back(device.new_event());
       device.kernels().scale(*compute, buckets.back().view(), 2.0f, 500);
       make_wait(*comm, *compute, *ready.back());
@@ -109,7 +119,8 @@ TEST_CASE("a bucket reduced on a side stream under jitter equals the sum and com
   });
   jitter(0, 1);
   REQUIRE(results.size() == 8);
-  for (const auto& result : results) REQUIRE(result == std::vector<float>(500, 3.0f));  // (2 + 4) / 2
+  for (const auto& result : results)
+    REQUIRE(result == std::vector<float>(500, 3.0f));  // (2 + 4) / 2
 }
 
 TEST_CASE("compressors on the plugin's devices agree on the same reduced gradient", "[doubles]") {
@@ -120,7 +131,8 @@ TEST_CASE("compressors on the plugin's devices agree on the same reduced gradien
       const auto stream = device.new_stream("comm");
       const auto compressor = new_compressor({.scheme = scheme, .ratio = 0.1}, device, 1000, 2);
       for (int step = 0; step < 2; ++step) {
-        Buffer gradient = put(device, *stream, numbers(1000, static_cast<std::uint64_t>(10 * rank + step)));
+        Buffer gradient =
+            put(device, *stream, numbers(1000, static_cast<std::uint64_t>(10 * rank + step)));
         reduce_compressed(*compressor, *stream, gradient.view(), c);
         results[static_cast<std::size_t>(rank)] = get(device, *stream, gradient);
       }
@@ -128,31 +140,39 @@ TEST_CASE("compressors on the plugin's devices agree on the same reduced gradien
     INFO(scheme);
     REQUIRE(results[0] == results[1]);
     double size = 0;
-    for (const float value : results[0]) size += static_cast<double>(value) * static_cast<double>(value);
+    for (const float value : results[0])
+      size += static_cast<double>(value) * static_cast<double>(value);
     REQUIRE(size > 1);
   }
 }
 
-TEST_CASE("a peer that never comes is an error with the group's name after the time limit", "[doubles]") {
+TEST_CASE("a peer that never comes is an error with the group's name after the time limit",
+          "[doubles]") {
   const auto backend = plugin();
   const auto device = backend->open(0);
   ThreadStore store;
-  REQUIRE_THROWS_WITH(backend->new_communicator(*device, store, {.name = "lonely", .rank = 0, .size = 2, .time_limit = Seconds(0.3)}),
-                      Catch::Contains("rank 0 of group lonely") && Catch::Contains("not all of the 2 ranks answered"));
+  REQUIRE_THROWS_WITH(
+      backend->new_communicator(
+          *device, store, {.name = "lonely", .rank = 0, .size = 2, .time_limit = Seconds(0.3)}),
+      Catch::Contains("rank 0 of group lonely") &&
+          Catch::Contains("not all of the 2 ranks answered"));
 }
 
-TEST_CASE("a peer that dies in the middle surfaces from synchronise and nothing hangs", "[doubles]") {
+TEST_CASE("a peer that dies in the middle surfaces from synchronise and nothing hangs",
+          "[doubles]") {
   const auto backend = plugin();
   ThreadStore store;
   std::string text;
   std::thread peer([&] {
     const auto device = backend->open(1);
-    const auto c = backend->new_communicator(*device, store, {.name = "mortal", .rank = 1, .size = 2, .time_limit = Seconds(0.5)});
+    const auto c = backend->new_communicator(
+        *device, store, {.name = "mortal", .rank = 1, .size = 2, .time_limit = Seconds(0.5)});
   });
   {
     const auto device = backend->open(0);
     const auto stream = device->new_stream("comm");
-    const auto c = backend->new_communicator(*device, store, {.name = "mortal", .rank = 0, .size = 2, .time_limit = Seconds(0.5)});
+    const auto c = backend->new_communicator(
+        *device, store, {.name = "mortal", .rank = 0, .size = 2, .time_limit = Seconds(0.5)});
     peer.join();  // it left
     Buffer x = put(*device, *stream, {1, 2});
     c->all_reduce(*stream, x.view(), {2}, Reduction::sum);
@@ -196,8 +216,10 @@ TEST_CASE("processes reduce through the same plugin", "[doubles]") {
     FileStore store(stem);
     const auto device = backend->open(rank);
     const auto stream = device->new_stream("comm");
-    const auto c = backend->new_communicator(*device, store, {.name = "processes", .rank = rank, .size = 2, .time_limit = Seconds(20)});
-    Buffer x = put(*device, *stream, std::vector<float>(20000, static_cast<float>(rank + 1)));  // larger than a chunk
+    const auto c = backend->new_communicator(
+        *device, store, {.name = "processes", .rank = rank, .size = 2, .time_limit = Seconds(20)});
+    Buffer x = put(*device, *stream,
+                   std::vector<float>(20000, static_cast<float>(rank + 1)));  // larger than a chunk
     c->all_reduce(*stream, x.view(), {20000}, Reduction::sum);
     const auto values = get(*device, *stream, x);
     c->barrier();

@@ -2,7 +2,8 @@
 #include <cstdint>
 
 /// How a test steers the doubles, all of them exported by the double of cudart.
-///   environment: STEPCAST_DOUBLE_DEVICES (2), STEPCAST_DOUBLE_JITTER_US (0): every piece of stream work first sleeps up to so long
+///   environment: STEPCAST_DOUBLE_DEVICES (2), STEPCAST_DOUBLE_JITTER_US (0): every piece of stream
+///   work first sleeps up to so long
 extern "C" {
 /// The n-th call (from 1, counted from now) of `function` fails; n = 0: none.
 void stepcast_double_fail(const char* function, int n);
@@ -19,8 +20,8 @@ struct StepcastDoubleHook {
   /// On the calling thread of every launch, copy or fill: a correlation id.
   std::uint32_t (*enqueued)();
   /// On the stream's thread. kind: 0 kernel, 1 copy, 2 fill.
-  void (*executed)(int kind, std::uint32_t correlation, std::uint32_t stream, std::int64_t start_ns, std::int64_t end_ns, const char* name,
-                   std::uint64_t graph_node);
+  void (*executed)(int kind, std::uint32_t correlation, std::uint32_t stream, std::int64_t start_ns,
+                   std::int64_t end_ns, const char* name, std::uint64_t graph_node);
 };
 void stepcast_double_set_hook(const StepcastDoubleHook* hook);
 std::uint32_t stepcast_double_stream_id(void* stream);

@@ -17,11 +17,23 @@ void use_everything(Backend& backend) {
   Buffer x = put(*device, *stream, numbers(64, 1)), y(*device, 64, Precision::fp32);
   device->fill_zero(*stream, y.data(), y.bytes());
   stream->record(*event);
-  device->kernels().gemm(*stream, {.a = x.view(), .b = x.view(), .c = y.view(), .m = 8, .n = 8, .k = 8, .bias = x.view()});
-  device->kernels().gemm(*stream, {.a = x.view(), .b = x.view(), .c = y.view(), .m = 4, .n = 4, .k = 4, .batch = 2, .stride_a = 16, .stride_b = 16, .stride_c = 16});
+  device->kernels().gemm(
+      *stream,
+      {.a = x.view(), .b = x.view(), .c = y.view(), .m = 8, .n = 8, .k = 8, .bias = x.view()});
+  device->kernels().gemm(*stream, {.a = x.view(),
+                                   .b = x.view(),
+                                   .c = y.view(),
+                                   .m = 4,
+                                   .n = 4,
+                                   .k = 4,
+                                   .batch = 2,
+                                   .stride_a = 16,
+                                   .stride_b = 16,
+                                   .stride_c = 16});
   make_wait(*side, *stream, *other);
   device->kernels().scale(*side, x.view(), 2.0f, 64);
-  const auto graph = device->capture(*stream, [&] { device->kernels().scale(*stream, x.view(), 2.0f, 64); });
+  const auto graph =
+      device->capture(*stream, [&] { device->kernels().scale(*stream, x.view(), 2.0f, 64); });
   graph->launch(*stream);
   stream->record(*event);
   event->wait();
@@ -38,12 +50,34 @@ TEST_CASE("a failure of any call is an error that names the call and nothing lea
   const auto cublas_live = from_double<int()>("libcublasLt.so.13", "stepcast_double_cublas_live");
   const int cublas_before = cublas_live();
   int raised = 0;
-  for (const char* function :
-       {"cudaSetDevice", "cudaMalloc", "cudaHostAlloc", "cudaMemcpyAsync", "cudaMemsetAsync", "cudaStreamCreateWithPriority", "cudaStreamQuery",
-        "cudaStreamWaitEvent", "cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate", "cudaGraphLaunch", "cudaEventCreateWithFlags", "cudaEventRecord",
-        "cudaEventQuery", "cudaEventSynchronize", "cudaEventElapsedTime", "cudaLaunchKernel", "cudaDeviceSynchronize", "cublasLtCreate",
-        "cublasLtMatmulDescCreate", "cublasLtMatmulDescSetAttribute", "cublasLtMatrixLayoutCreate", "cublasLtMatrixLayoutSetAttribute",
-        "cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute", "cublasLtMatmulAlgoGetHeuristic", "cublasLtMatmul"}) {
+  for (const char* function : {"cudaSetDevice",
+                               "cudaMalloc",
+                               "cudaHostAlloc",
+                               "cudaMemcpyAsync",
+                               "cudaMemsetAsync",
+                               "cudaStreamCreateWithPriority",
+                               "cudaStreamQuery",
+                               "cudaStreamWaitEvent",
+                               "cudaStreamBeginCapture",
+                               "cudaStreamEndCapture",
+                               "cudaGraphInstantiate",
+                               "cudaGraphLaunch",
+                               "cudaEventCreateWithFlags",
+                               "cudaEventRecord",
+                               "cudaEventQuery",
+                               "cudaEventSynchronize",
+                               "cudaEventElapsedTime",
+                               "cudaLaunchKernel",
+                               "cudaDeviceSynchronize",
+                               "cublasLtCreate",
+                               "cublasLtMatmulDescCreate",
+                               "cublasLtMatmulDescSetAttribute",
+                               "cublasLtMatrixLayoutCreate",
+                               "cublasLtMatrixLayoutSetAttribute",
+                               "cublasLtMatmulPreferenceCreate",
+                               "cublasLtMatmulPreferenceSetAttribute",
+                               "cublasLtMatmulAlgoGetHeuristic",
+                               "cublasLtMatmul"}) {
     int met = 0;
     for (int n = 1; n <= 3; ++n) {
       fail_at(function, n);
@@ -70,12 +104,14 @@ TEST_CASE("too much memory is refused with the bytes asked and the bytes free", 
   const auto backend = plugin();
   const auto device = backend->open(0);
   REQUIRE_THROWS_WITH(device->allocate(Bytes(std::int64_t{1} << 40), MemoryKind::device),
-                      Catch::Contains("no room for 1099511627776 bytes") && Catch::Contains("1048576 of 1073741824 bytes are free"));
+                      Catch::Contains("no room for 1099511627776 bytes") &&
+                          Catch::Contains("1048576 of 1073741824 bytes are free"));
 }
 
 TEST_CASE("a rank without a GPU of its own is told how many there are", "[doubles]") {
   const auto backend = plugin();
-  REQUIRE_THROWS_WITH(backend->open(2), Catch::Contains("local rank 2 has no GPU") && Catch::Contains("this machine shows 2"));
+  REQUIRE_THROWS_WITH(backend->open(2), Catch::Contains("local rank 2 has no GPU") &&
+                                            Catch::Contains("this machine shows 2"));
 }
 
 TEST_CASE("a machine without a driver is described in three lines", "[doubles]") {

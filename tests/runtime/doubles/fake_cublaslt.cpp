@@ -6,7 +6,8 @@
 #include "runtime/compress/number_formats.hpp"
 #include "tests/runtime/doubles/control.hpp"
 
-/// A double of libcublasLt.so.13: column-major products by plain loops, as stream work. fp32 and bf16, bias epilogue, strided batches.
+/// A double of libcublasLt.so.13: column-major products by plain loops, as stream work. fp32 and
+/// bf16, bias epilogue, strided batches.
 using namespace stepcast::runtime;
 namespace {
 struct Desc {
@@ -30,28 +31,38 @@ struct Product {
 int live = 0;
 
 float read(const void* data, cudaDataType_t type, std::int64_t i) {
-  return type == CUDA_R_16BF ? float_of_bf16(static_cast<const std::uint16_t*>(data)[i]) : static_cast<const float*>(data)[i];
+  return type == CUDA_R_16BF ? float_of_bf16(static_cast<const std::uint16_t*>(data)[i])
+                             : static_cast<const float*>(data)[i];
 }
 void write(void* data, cudaDataType_t type, std::int64_t i, float value) {
-  if (type == CUDA_R_16BF) static_cast<std::uint16_t*>(data)[i] = bf16_of(value);
-  else static_cast<float*>(data)[i] = value;
+  if (type == CUDA_R_16BF)
+    static_cast<std::uint16_t*>(data)[i] = bf16_of(value);
+  else
+    static_cast<float*>(data)[i] = value;
 }
 void run(void* data) {
   auto* p = static_cast<Product*>(data);
-  const std::int64_t m = p->lc.rows, n = p->lc.cols, k = p->desc.a == CUBLAS_OP_N ? p->la.cols : p->la.rows;
+  const std::int64_t m = p->lc.rows, n = p->lc.cols,
+                     k = p->desc.a == CUBLAS_OP_N ? p->la.cols : p->la.rows;
   for (std::int64_t batch = 0; batch < p->lc.batch; ++batch)
     for (std::int64_t j = 0; j < n; ++j)
       for (std::int64_t i = 0; i < m; ++i) {
         double sum = 0;
         for (std::int64_t l = 0; l < k; ++l) {
-          const std::int64_t at_a = batch * p->la.stride + (p->desc.a == CUBLAS_OP_N ? i + l * p->la.leading : l + i * p->la.leading);
-          const std::int64_t at_b = batch * p->lb.stride + (p->desc.b == CUBLAS_OP_N ? l + j * p->lb.leading : j + l * p->lb.leading);
-          sum += static_cast<double>(read(p->a, p->la.type, at_a)) * static_cast<double>(read(p->b, p->lb.type, at_b));
+          const std::int64_t at_a =
+              batch * p->la.stride +
+              (p->desc.a == CUBLAS_OP_N ? i + l * p->la.leading : l + i * p->la.leading);
+          const std::int64_t at_b =
+              batch * p->lb.stride +
+              (p->desc.b == CUBLAS_OP_N ? l + j * p->lb.leading : j + l * p->lb.leading);
+          sum += static_cast<double>(read(p->a, p->la.type, at_a)) *
+                 static_cast<double>(read(p->b, p->lb.type, at_b));
         }
         const std::int64_t at = batch * p->lc.stride + i + j * p->lc.leading;
         double value = static_cast<double>(p->alpha) * sum;
         if (p->beta != 0.0f) value += static_cast<double>(p->beta * read(p->c, p->lc.type, at));
-        if (p->desc.epilogue == CUBLASLT_EPILOGUE_BIAS) value += static_cast<double>(read(p->desc.bias, p->desc.bias_type, i));
+        if (p->desc.epilogue == CUBLASLT_EPILOGUE_BIAS)
+          value += static_cast<double>(read(p->desc.bias, p->desc.bias_type, i));
         write(p->c, p->lc.type, at, static_cast<float>(value));
       }
   delete p;
@@ -70,8 +81,12 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return --live, CUBLAS_STATUS_SUCCESS; }
 size_t cublasLtGetVersion() { return 130000; }
-const char* cublasLtGetStatusString(cublasStatus_t status) { return status == CUBLAS_STATUS_INTERNAL_ERROR ? "CUBLAS_STATUS_INTERNAL_ERROR" : "CUBLAS_STATUS_INVALID_VALUE"; }
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComputeType_t, cudaDataType_t) {
+const char* cublasLtGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_INTERNAL_ERROR ? "CUBLAS_STATUS_INTERNAL_ERROR"
+                                                : "CUBLAS_STATUS_INVALID_VALUE";
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComputeType_t,
+                                        cudaDataType_t) {
   FAIL_IF_ASKED();
   ++live;
   *desc = reinterpret_cast<cublasLtMatmulDesc_t>(new Desc);
@@ -82,24 +97,39 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
   delete reinterpret_cast<Desc*>(desc);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute, const void* value, size_t size) {
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, size_t size) {
   FAIL_IF_ASKED();
   auto* own = reinterpret_cast<Desc*>(desc);
   switch (attribute) {
-    case CUBLASLT_MATMUL_DESC_TRANSA: std::memcpy(&own->a, value, size); break;
-    case CUBLASLT_MATMUL_DESC_TRANSB: std::memcpy(&own->b, value, size); break;
-    case CUBLASLT_MATMUL_DESC_EPILOGUE: std::memcpy(&own->epilogue, value, size); break;
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: std::memcpy(&own->bias, value, size); break;
-    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: std::memcpy(&own->bias_type, value, size); break;
-    default: return CUBLAS_STATUS_INVALID_VALUE;
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      std::memcpy(&own->a, value, size);
+      break;
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      std::memcpy(&own->b, value, size);
+      break;
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      std::memcpy(&own->epilogue, value, size);
+      break;
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      std::memcpy(&own->bias, value, size);
+      break;
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+      std::memcpy(&own->bias_type, value, size);
+      break;
+    default:
+      return CUBLAS_STATUS_INVALID_VALUE;
   }
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t leading) {
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type,
+                                          uint64_t rows, uint64_t cols, int64_t leading) {
   FAIL_IF_ASKED();
   if (leading < static_cast<std::int64_t>(rows)) return CUBLAS_STATUS_INVALID_VALUE;
   ++live;
-  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{type, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols), leading});
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(
+      new Layout{type, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols), leading});
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
@@ -107,12 +137,17 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
   delete reinterpret_cast<Layout*>(layout);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, const void* value, size_t size) {
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute,
+                                                const void* value, size_t size) {
   FAIL_IF_ASKED();
   auto* own = reinterpret_cast<Layout*>(layout);
-  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT) std::memcpy(&own->batch, value, size);
-  else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET) std::memcpy(&own->stride, value, size);
-  else return CUBLAS_STATUS_INVALID_VALUE;
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT)
+    std::memcpy(&own->batch, value, size);
+  else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
+    std::memcpy(&own->stride, value, size);
+  else
+    return CUBLAS_STATUS_INVALID_VALUE;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
@@ -121,28 +156,49 @@ cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* prefer
   *preference = reinterpret_cast<cublasLtMatmulPreference_t>(&live);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) { return --live, CUBLAS_STATUS_SUCCESS; }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t, const void*, size_t) {
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) {
+  return --live, CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, size_t) {
   FAIL_IF_ASKED();
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
-                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t, cublasLtMatmulPreference_t, int,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t, int,
                                               cublasLtMatmulHeuristicResult_t[], int* found) {
   FAIL_IF_ASKED();
   const auto* own = reinterpret_cast<Desc*>(desc);
-  const auto *la = reinterpret_cast<Layout*>(a), *lb = reinterpret_cast<Layout*>(b), *lc = reinterpret_cast<Layout*>(c);
-  const std::int64_t m = own->a == CUBLAS_OP_N ? la->rows : la->cols, ka = own->a == CUBLAS_OP_N ? la->cols : la->rows;
-  const std::int64_t kb = own->b == CUBLAS_OP_N ? lb->rows : lb->cols, n = own->b == CUBLAS_OP_N ? lb->cols : lb->rows;
+  const auto *la = reinterpret_cast<Layout*>(a), *lb = reinterpret_cast<Layout*>(b),
+             *lc = reinterpret_cast<Layout*>(c);
+  const std::int64_t m = own->a == CUBLAS_OP_N ? la->rows : la->cols,
+                     ka = own->a == CUBLAS_OP_N ? la->cols : la->rows;
+  const std::int64_t kb = own->b == CUBLAS_OP_N ? lb->rows : lb->cols,
+                     n = own->b == CUBLAS_OP_N ? lb->cols : lb->rows;
   *found = 1;
-  return m == lc->rows && n == lc->cols && ka == kb ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;  // shapes must fit together
+  return m == lc->rows && n == lc->cols && ka == kb
+             ? CUBLAS_STATUS_SUCCESS
+             : CUBLAS_STATUS_INVALID_VALUE;  // shapes must fit together
 }
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* alpha, const void* a, cublasLtMatrixLayout_t la, const void* b,
-                              cublasLtMatrixLayout_t lb, const void* beta, const void*, cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld,
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t la, const void* b,
+                              cublasLtMatrixLayout_t lb, const void* beta, const void*,
+                              cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld,
                               const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
   FAIL_IF_ASKED();
-  auto* product = new Product{*reinterpret_cast<Desc*>(desc), *reinterpret_cast<Layout*>(la), *reinterpret_cast<Layout*>(lb),
-                              *reinterpret_cast<Layout*>(ld), a, b, d, *static_cast<const float*>(alpha), *static_cast<const float*>(beta)};
-  return cudaLaunchHostFunc(stream, run, product) == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+  auto* product = new Product{*reinterpret_cast<Desc*>(desc),
+                              *reinterpret_cast<Layout*>(la),
+                              *reinterpret_cast<Layout*>(lb),
+                              *reinterpret_cast<Layout*>(ld),
+                              a,
+                              b,
+                              d,
+                              *static_cast<const float*>(alpha),
+                              *static_cast<const float*>(beta)};
+  return cudaLaunchHostFunc(stream, run, product) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
+                                                                 : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 }  // extern "C"

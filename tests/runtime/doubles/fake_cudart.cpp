@@ -6,9 +6,10 @@
 #include "runtime/kernels/emulation_lookup.hpp"
 #include "tests/runtime/doubles/fake_cudart.hpp"
 
-/// A double of libcudart.so.13 for tests: device memory is poisoned host memory, kernels are looked up by mangled name in a g++ build
-/// of the same sources. What it does not know it does not export, so a new call of the plugin fails when it is loaded. Streams, graphs
-/// and events are in fake_cudart_streams.cpp.
+/// A double of libcudart.so.13 for tests: device memory is poisoned host memory, kernels are looked
+/// up by mangled name in a g++ build of the same sources. What it does not know it does not export,
+/// so a new call of the plugin fails when it is loaded. Streams, graphs and events are in
+/// fake_cudart_streams.cpp.
 namespace stepcast::doubles {
 std::uint32_t hook_enqueued();
 State& state() {
@@ -21,7 +22,11 @@ int& current_device() {
 }
 namespace {
 thread_local cudaError_t last_error = cudaSuccess;
-struct LaunchShape { dim3 grid, block; std::size_t shared; void* stream; };
+struct LaunchShape {
+  dim3 grid, block;
+  std::size_t shared;
+  void* stream;
+};
 thread_local std::vector<LaunchShape> launch_stack;
 
 int devices() {
@@ -57,7 +62,8 @@ void wait_for_device() {
 cudaError_t push(cudaStream_t stream, Work work) {
   FakeStream* fake = known(stream);
   if (fake == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  if (fake->device != current_device()) return answer(cudaErrorInvalidDevice);  // the plugin makes the stream's device current
+  if (fake->device != current_device())
+    return answer(cudaErrorInvalidDevice);  // the plugin makes the stream's device current
   if (work.kind >= 0) work.correlation = hook_enqueued();
   fake->push(std::move(work));
   return answer(cudaSuccess);
@@ -68,8 +74,10 @@ using namespace stepcast::doubles;
 extern "C" {
 void stepcast_double_fail(const char* function, int n) {
   const std::lock_guard lock(state().mutex);
-  if (n == 0) state().fail_at.clear();
-  else state().fail_at[function] = state().calls[function] + n;
+  if (n == 0)
+    state().fail_at.clear();
+  else
+    state().fail_at[function] = state().calls[function] + n;
 }
 bool stepcast_double_must_fail(const char* function) {
   const std::lock_guard lock(state().mutex);
@@ -83,20 +91,25 @@ int stepcast_double_calls(const char* function) {
 }
 int stepcast_double_live() {
   const std::lock_guard lock(state().mutex);
-  return static_cast<int>(state().memory.size() + state().pinned.size() + state().streams.size() + state().events.size() + state().graphs.size());
+  return static_cast<int>(state().memory.size() + state().pinned.size() + state().streams.size() +
+                          state().events.size() + state().graphs.size());
 }
-std::uint32_t stepcast_double_stream_id(void* stream) { return static_cast<FakeStream*>(stream)->id; }
+std::uint32_t stepcast_double_stream_id(void* stream) {
+  return static_cast<FakeStream*>(stream)->id;
+}
 
 // Registration by nvcc's generated code.
 void** __cudaRegisterFatBinary(void*) { return new void*; }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void** handle) { delete handle; }
 char __cudaInitModule(void**) { return 1; }
-void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*, int*) {
+void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*,
+                            dim3*, dim3*, int*) {
   const std::lock_guard lock(state().mutex);
   state().kernel_name[host] = name;
 }
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, struct CUstream_st* stream) {
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                     struct CUstream_st* stream) {
   launch_stack.push_back({grid, block, shared, stream});
   return 0;
 }
@@ -113,7 +126,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
   *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(host));
   return cudaSuccess;
 }
-cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arguments,
+                             size_t shared, cudaStream_t stream) {
   FAIL_IF_ASKED(cudaErrorLaunchOutOfResources);
   std::string name;
   {
@@ -125,15 +139,19 @@ cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 block, void** arg
   const unsigned shape[6] = {grid.x, grid.y, grid.z, block.x, block.y, block.z};
   std::function<void()> bound = stepcast::emulation::bind_kernel(name, shape, shared, arguments);
   if (!bound) return answer(cudaErrorInvalidDeviceFunction);
-  if (grid.x == 0 || grid.y == 0 || grid.y > 65535 || grid.z > 65535 || block.x * block.y * block.z > 1024) return answer(cudaErrorInvalidConfiguration);
+  if (grid.x == 0 || grid.y == 0 || grid.y > 65535 || grid.z > 65535 ||
+      block.x * block.y * block.z > 1024)
+    return answer(cudaErrorInvalidConfiguration);
   Work work;
   work.run = std::move(bound);
   work.kind = 0;
   work.name = name;
   return push(stream, std::move(work));
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
-  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared, stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared, cudaStream_t stream) {
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared,
+                          stream);
 }
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   Work work;
@@ -143,24 +161,36 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "cudaSuccess";
-    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
-    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
-    case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
-    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
-    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
-    case cudaErrorNoDevice: return "cudaErrorNoDevice";
-    default: return "cudaErrorUnknown";
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorLaunchFailure:
+      return "cudaErrorLaunchFailure";
+    case cudaErrorLaunchOutOfResources:
+      return "cudaErrorLaunchOutOfResources";
+    case cudaErrorInvalidResourceHandle:
+      return "cudaErrorInvalidResourceHandle";
+    case cudaErrorInvalidDevice:
+      return "cudaErrorInvalidDevice";
+    case cudaErrorNoDevice:
+      return "cudaErrorNoDevice";
+    default:
+      return "cudaErrorUnknown";
   }
 }
-const char* cudaGetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "as asked by the test"; }
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "as asked by the test";
+}
 cudaError_t cudaGetLastError() {
   const cudaError_t error = last_error;
   last_error = cudaSuccess;
   return error;
 }
 
-cudaError_t cudaDriverGetVersion(int* version) { return *version = devices() > 0 ? 13000 : 0, cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int* version) {
+  return *version = devices() > 0 ? 13000 : 0, cudaSuccess;
+}
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 13000, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) {
   FAIL_IF_ASKED(cudaErrorInsufficientDriver);
@@ -183,9 +213,15 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   properties->totalGlobalMem = 1u << 30;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) { return *value = 1000000, cudaSuccess; }
-cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return *least = 0, *greatest = -5, answer(cudaSuccess); }
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = 1u << 20, *total = 1u << 30, cudaSuccess; }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  return *value = 1000000, cudaSuccess;
+}
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return *least = 0, *greatest = -5, answer(cudaSuccess);
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return *free = 1u << 20, *total = 1u << 30, cudaSuccess;
+}
 cudaError_t cudaDeviceSynchronize() {
   FAIL_IF_ASKED(cudaErrorLaunchFailure);
   wait_for_device();
@@ -227,7 +263,8 @@ cudaError_t cudaFreeHost(void* data) {
   std::free(data);
   return answer(cudaSuccess);
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size, cudaMemcpyKind,
+                            cudaStream_t stream) {
   FAIL_IF_ASKED(cudaErrorInvalidValue);
   Work work;
   work.run = [=] { std::memmove(to, from, size); };

@@ -42,7 +42,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   FakeStream* fake = known(stream);
-  *status = fake != nullptr && fake->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  *status = fake != nullptr && fake->capture != nullptr ? cudaStreamCaptureStatusActive
+                                                        : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -50,7 +51,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   FakeEvent* fake = known(event);
   FakeStream* waiting = known(stream);
   if (fake == nullptr || waiting == nullptr) return answer(cudaErrorInvalidResourceHandle);
-  if (fake->graph != nullptr) {  // the stream joins the capture; the graph runs its work in captured order
+  if (fake->graph !=
+      nullptr) {  // the stream joins the capture; the graph runs its work in captured order
     waiting->capture = fake->graph;
     return answer(cudaSuccess);
   }
@@ -76,14 +78,16 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   for (FakeEvent* event : state().events)
     if (event->graph == captured) event->graph = nullptr;
   const auto call = ++state().calls[__func__];
-  if (const auto asked = state().fail_at.find(__func__); asked != state().fail_at.end() && asked->second == call)
+  if (const auto asked = state().fail_at.find(__func__);
+      asked != state().fail_at.end() && asked->second == call)
     return answer(cudaErrorStreamCaptureInvalidated);
   auto* own = new std::shared_ptr<FakeGraph>(captured);
   state().graphs.insert(own);
   *graph = reinterpret_cast<cudaGraph_t>(own);
   return answer(cudaSuccess);
 }
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
   FAIL_IF_ASKED(cudaErrorMemoryAllocation);
   auto* own = new std::shared_ptr<FakeGraph>(*reinterpret_cast<std::shared_ptr<FakeGraph>*>(graph));
   const std::lock_guard lock(state().mutex);
@@ -138,7 +142,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const bool is_captured = on->capture != nullptr;
   const std::uint64_t number = is_captured ? 0 : fake->recorded();
   Work work;
-  work.run = [fake, number, is_captured] { fake->reached(is_captured ? fake->recorded() : number); };
+  work.run = [fake, number, is_captured] {
+    fake->reached(is_captured ? fake->recorded() : number);
+  };
   return push(stream, std::move(work));
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
@@ -157,7 +163,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
   FAIL_IF_ASKED(cudaErrorInvalidResourceHandle);
   FakeEvent *a = known(from), *b = known(to);
-  if (a == nullptr || b == nullptr || !a->has_timing || !b->has_timing) return answer(cudaErrorInvalidResourceHandle);
+  if (a == nullptr || b == nullptr || !a->has_timing || !b->has_timing)
+    return answer(cudaErrorInvalidResourceHandle);
   if (!a->is_reached() || !b->is_reached()) return cudaErrorNotReady;
   *milliseconds = static_cast<float>(static_cast<double>(b->at() - a->at()) * 1e-6);
   return answer(cudaSuccess);

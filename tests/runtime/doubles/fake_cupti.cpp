@@ -9,7 +9,8 @@
 
 #include "tests/runtime/doubles/control.hpp"
 
-/// A double of libcupti.so.13: records of the double of cudart's work in buffers that the client gives, as CUPTI lays them out.
+/// A double of libcupti.so.13: records of the double of cudart's work in buffers that the client
+/// gives, as CUPTI lays them out.
 namespace {
 struct State {
   std::mutex mutex;
@@ -37,7 +38,8 @@ std::uint32_t enqueued() {
   const std::uint32_t correlation = next_correlation++;
   const std::lock_guard lock(state().mutex);
   // As CUPTI: correlation records exist only while an API kind is on.
-  if (!external.empty() && is_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) && is_on(CUPTI_ACTIVITY_KIND_RUNTIME)) {
+  if (!external.empty() && is_on(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) &&
+      is_on(CUPTI_ACTIVITY_KIND_RUNTIME)) {
     CUpti_ActivityExternalCorrelation record{};
     record.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
     record.externalKind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
@@ -48,7 +50,8 @@ std::uint32_t enqueued() {
   return correlation;
 }
 template <class Record>
-Record timed(CUpti_ActivityKind kind, std::uint32_t correlation, std::uint32_t stream, std::int64_t start, std::int64_t end, std::uint64_t node) {
+Record timed(CUpti_ActivityKind kind, std::uint32_t correlation, std::uint32_t stream,
+             std::int64_t start, std::int64_t end, std::uint64_t node) {
   Record record{};
   record.kind = kind;
   record.start = static_cast<std::uint64_t>(start);
@@ -58,22 +61,32 @@ Record timed(CUpti_ActivityKind kind, std::uint32_t correlation, std::uint32_t s
   record.graphNodeId = node;
   return record;
 }
-void executed(int kind, std::uint32_t correlation, std::uint32_t stream, std::int64_t start, std::int64_t end, const char* name, std::uint64_t node) {
+void executed(int kind, std::uint32_t correlation, std::uint32_t stream, std::int64_t start,
+              std::int64_t end, const char* name, std::uint64_t node) {
   const std::lock_guard lock(state().mutex);
   if (kind == 0 && is_on(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)) {
-    auto record = timed<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, correlation, stream, start, end, node);
+    auto record = timed<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, correlation,
+                                                stream, start, end, node);
     record.name = state().names.insert(name).first->c_str();
     keep(record);
   }
-  if (kind == 1 && is_on(CUPTI_ACTIVITY_KIND_MEMCPY)) keep(timed<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY, correlation, stream, start, end, node));
-  if (kind == 2 && is_on(CUPTI_ACTIVITY_KIND_MEMSET)) keep(timed<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET, correlation, stream, start, end, node));
+  if (kind == 1 && is_on(CUPTI_ACTIVITY_KIND_MEMCPY))
+    keep(timed<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY, correlation, stream, start, end,
+                                      node));
+  if (kind == 2 && is_on(CUPTI_ACTIVITY_KIND_MEMSET))
+    keep(timed<CUpti_ActivityMemset4>(CUPTI_ACTIVITY_KIND_MEMSET, correlation, stream, start, end,
+                                      node));
 }
 std::size_t size_of(CUpti_ActivityKind kind) {
   switch (kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return sizeof(CUpti_ActivityKernel10);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6);
-    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
-    default: return sizeof(CUpti_ActivityExternalCorrelation);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return sizeof(CUpti_ActivityMemset4);
+    default:
+      return sizeof(CUpti_ActivityExternalCorrelation);
   }
 }
 }  // namespace
@@ -82,8 +95,11 @@ std::size_t size_of(CUpti_ActivityKind kind) {
   if (stepcast_double_must_fail(__func__)) return CUPTI_ERROR_UNKNOWN
 extern "C" {
 CUptiResult cuptiGetVersion(uint32_t* version) { return *version = 130001, CUPTI_SUCCESS; }
-CUptiResult cuptiGetResultString(CUptiResult, const char** text) { return *text = "CUPTI_ERROR_UNKNOWN", CUPTI_SUCCESS; }
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
+  return *text = "CUPTI_ERROR_UNKNOWN", CUPTI_SUCCESS;
+}
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                           CUpti_BuffersCallbackCompleteFunc complete) {
   FAIL_IF_ASKED();
   state().request = request;
   state().complete = complete;
@@ -118,7 +134,8 @@ CUptiResult cuptiActivityFlushAll(uint32_t) {
     std::size_t size = 0, most = 0, filled = 0;
     state().request(&buffer, &size, &most);
     while (at < records.size()) {
-      const std::size_t bytes = size_of(reinterpret_cast<const CUpti_Activity*>(records.data() + at)->kind);
+      const std::size_t bytes =
+          size_of(reinterpret_cast<const CUpti_Activity*>(records.data() + at)->kind);
       if (buffer == nullptr) {
         ++state().dropped;
         at += bytes;
@@ -134,7 +151,11 @@ CUptiResult cuptiActivityFlushAll(uint32_t) {
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, CUpti_Activity** record) {
-  const std::size_t at = *record == nullptr ? 0 : static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(*record) - buffer) + size_of((*record)->kind);
+  const std::size_t at =
+      *record == nullptr
+          ? 0
+          : static_cast<std::size_t>(reinterpret_cast<std::uint8_t*>(*record) - buffer) +
+                size_of((*record)->kind);
   if (at >= valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(buffer + at);
   return CUPTI_SUCCESS;

@@ -24,7 +24,9 @@ void sleep_a_little() {
     const char* text = std::getenv("STEPCAST_DOUBLE_JITTER_US");
     jitter_us = most = text == nullptr ? 0 : std::atoi(text);
   }
-  if (most > 0) std::this_thread::sleep_for(std::chrono::microseconds(mixed_bits(jitter_seed++) % static_cast<std::uint64_t>(most)));
+  if (most > 0)
+    std::this_thread::sleep_for(
+        std::chrono::microseconds(mixed_bits(jitter_seed++) % static_cast<std::uint64_t>(most)));
 }
 }  // namespace
 
@@ -35,7 +37,8 @@ std::int64_t now_ns() {
 }
 void set_sticky(int error, const std::string& text) {
   int none = 0;
-  if (sticky.compare_exchange_strong(none, error)) std::fprintf(stderr, "double of cudart: %s\n", text.c_str());
+  if (sticky.compare_exchange_strong(none, error))
+    std::fprintf(stderr, "double of cudart: %s\n", text.c_str());
 }
 int sticky_error() { return sticky; }
 
@@ -66,7 +69,8 @@ std::int64_t FakeEvent::at() {
   return at_;
 }
 
-FakeStream::FakeStream(int device_, std::uint32_t id_) : device(device_), id(id_), thread_([this] { loop(); }) {}
+FakeStream::FakeStream(int device_, std::uint32_t id_)
+    : device(device_), id(id_), thread_([this] { loop(); }) {}
 FakeStream::~FakeStream() {
   {
     const std::lock_guard lock(mutex_);
@@ -112,7 +116,8 @@ void FakeStream::loop() {
     }
     const StepcastDoubleHook* tracer = hook;
     if (tracer != nullptr && work.kind >= 0)
-      tracer->executed(work.kind, work.correlation, id, start, now_ns(), work.name.c_str(), work.graph_node);
+      tracer->executed(work.kind, work.correlation, id, start, now_ns(), work.name.c_str(),
+                       work.graph_node);
     lock.lock();
     is_busy_ = false;
     changed_.notify_all();

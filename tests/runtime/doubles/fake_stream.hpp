@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-/// Streams, events and graphs of the double of cudart: a stream is a thread with a queue, an event a pair of counters.
+/// Streams, events and graphs of the double of cudart: a stream is a thread with a queue, an event
+/// a pair of counters.
 namespace stepcast::doubles {
 struct Work {
   std::function<void()> run;
@@ -17,19 +18,21 @@ struct Work {
   std::string name;
   std::uint64_t graph_node = 0;
 };
-struct FakeGraph { std::vector<Work> work; };
+struct FakeGraph {
+  std::vector<Work> work;
+};
 
 class FakeEvent {
  public:
   explicit FakeEvent(bool is_timed) : has_timing(is_timed) {}
-  std::uint64_t recorded();           // host side: a new record, returns its number
-  void reached(std::uint64_t number); // stream side
+  std::uint64_t recorded();            // host side: a new record, returns its number
+  void reached(std::uint64_t number);  // stream side
   void await(std::uint64_t number);
   bool is_reached();
   std::uint64_t last();
-  std::int64_t at();                  // ns
+  std::int64_t at();  // ns
   const bool has_timing;
-  std::shared_ptr<FakeGraph> graph;   // the capture in which it was recorded last
+  std::shared_ptr<FakeGraph> graph;  // the capture in which it was recorded last
 
  private:
   std::mutex mutex_;
@@ -44,7 +47,7 @@ class FakeStream {
   ~FakeStream();
   FakeStream(const FakeStream&) = delete;
   FakeStream& operator=(const FakeStream&) = delete;
-  void push(Work work);               // into the capture where one is open
+  void push(Work work);  // into the capture where one is open
   void synchronise();
   bool is_idle();
   const int device;

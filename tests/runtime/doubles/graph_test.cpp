@@ -3,7 +3,8 @@
 using namespace stepcast;
 using namespace stepcast::runtime;
 
-TEST_CASE("a captured graph runs nothing while captured and all of it at each launch", "[doubles]") {
+TEST_CASE("a captured graph runs nothing while captured and all of it at each launch",
+          "[doubles]") {
   const auto backend = plugin();
   const auto device = backend->open(0);
   const auto stream = device->new_stream("compute"), side = device->new_stream("side");
@@ -27,7 +28,8 @@ TEST_CASE("work that throws while captured leaves the stream usable", "[doubles]
   const auto device = backend->open(0);
   const auto stream = device->new_stream("compute");
   Buffer x = put(*device, *stream, {1, 2});
-  REQUIRE_THROWS_AS(device->capture(*stream, [&] { throw EnvironmentError("no"); }), EnvironmentError);
+  REQUIRE_THROWS_AS(device->capture(*stream, [&] { throw EnvironmentError("no"); }),
+                    EnvironmentError);
   // Waiting for the host is not allowed inside a capture; the reason comes out, not a hang.
   REQUIRE_THROWS_AS(device->capture(*stream, [&] { stream->synchronise(); }), EnvironmentError);
   device->kernels().scale(*stream, x.view(), 2.0f, 2);

@@ -14,23 +14,34 @@
 #include "sim/core/random.hpp"
 #include "tests/support/test.hpp"
 
-/// The shipped plugin on the doubles. LD_LIBRARY_PATH names their folder, so the plugin's own dlopen finds them.
+/// The shipped plugin on the doubles. LD_LIBRARY_PATH names their folder, so the plugin's own
+/// dlopen finds them.
 namespace stepcast::runtime {
 /// A function exported by a double.
 template <class Function>
 Function* from_double(const char* library, const char* name) {
-  void* handle = dlopen((std::string(STEPCAST_DOUBLES "/") + library).c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle =
+      dlopen((std::string(STEPCAST_DOUBLES "/") + library).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) FAIL(dlerror());
   void* found = dlsym(handle, name);
   if (found == nullptr) FAIL(dlerror());
   return reinterpret_cast<Function*>(found);
 }
-inline void fail_at(const char* function, int n) { from_double<void(const char*, int)>("libcudart.so.13", "stepcast_double_fail")(function, n); }
-inline int live_objects() { return from_double<int()>("libcudart.so.13", "stepcast_double_live")(); }
-inline void jitter(int microseconds, std::uint64_t seed) { from_double<void(int, std::uint64_t)>("libcudart.so.13", "stepcast_double_jitter")(microseconds, seed); }
+inline void fail_at(const char* function, int n) {
+  from_double<void(const char*, int)>("libcudart.so.13", "stepcast_double_fail")(function, n);
+}
+inline int live_objects() {
+  return from_double<int()>("libcudart.so.13", "stepcast_double_live")();
+}
+inline void jitter(int microseconds, std::uint64_t seed) {
+  from_double<void(int, std::uint64_t)>("libcudart.so.13", "stepcast_double_jitter")(microseconds,
+                                                                                     seed);
+}
 
 inline std::unique_ptr<Backend> plugin() {
-  from_double<int()>("libcudart.so.13", "stepcast_double_live");  // the doubles first: the plugin's libraries resolve to them
+  from_double<int()>(
+      "libcudart.so.13",
+      "stepcast_double_live");  // the doubles first: the plugin's libraries resolve to them
   void* library = dlopen(STEPCAST_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) FAIL(dlerror());
   const auto* found = static_cast<const BackendPlugin*>(dlsym(library, kPluginSymbol));
@@ -62,7 +73,8 @@ class ThreadStore final : public Store {
 };
 /// Numbers on a device.
 inline Buffer put(Device& device, Stream& stream, const std::vector<float>& values) {
-  Buffer buffer(device, static_cast<std::int64_t>(values.size()), Precision::fp32), host(device, buffer.bytes(), MemoryKind::pinned_host);
+  Buffer buffer(device, static_cast<std::int64_t>(values.size()), Precision::fp32),
+      host(device, buffer.bytes(), MemoryKind::pinned_host);
   std::memcpy(host.data(), values.data(), values.size() * sizeof(float));
   device.copy(stream, buffer.data(), host.data(), buffer.bytes());
   stream.synchronise();
@@ -78,7 +90,9 @@ inline std::vector<float> get(Device& device, Stream& stream, const Buffer& buff
 }
 inline std::vector<float> numbers(std::int64_t n, std::uint64_t seed) {
   std::vector<float> values;
-  for (std::int64_t i = 0; i < n; ++i) values.push_back(static_cast<float>(normal_from_bits(mixed_bits(seed, static_cast<std::uint64_t>(i)))));
+  for (std::int64_t i = 0; i < n; ++i)
+    values.push_back(
+        static_cast<float>(normal_from_bits(mixed_bits(seed, static_cast<std::uint64_t>(i)))));
   return values;
 }
 }  // namespace stepcast::runtime

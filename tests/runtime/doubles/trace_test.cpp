@@ -4,7 +4,8 @@
 using namespace stepcast;
 using namespace stepcast::runtime;
 
-TEST_CASE("a recording gives each label its device work on its stream with copies and fills", "[doubles]") {
+TEST_CASE("a recording gives each label its device work on its stream with copies and fills",
+          "[doubles]") {
   const auto backend = plugin();
   const auto device = backend->open(0);
   const auto compute = device->new_stream("compute"), side = device->new_stream("side");
@@ -12,7 +13,7 @@ TEST_CASE("a recording gives each label its device work on its stream with copie
   Buffer x = put(*device, *compute, numbers(1000, 1)), y(*device, 1000, Precision::fp32);
   Recorder& recorder = device->recorder();
   device->kernels().scale(*compute, x.view(), 2.0f, 1000);
-  compute->synchronise();  // before the recording: must not appear
+  compute->synchronise();                    // before the recording: must not appear
   for (int round = 0; round < 2; ++round) {  // a second recording starts clean
     recorder.start();
     {
@@ -35,7 +36,10 @@ TEST_CASE("a recording gives each label its device work on its stream with copie
     for (const Activity& activity : found) {
       ++count[{activity.label, activity.stream}];
       REQUIRE(activity.end >= activity.start);
-      if (activity.label >= 0) REQUIRE(activity.start >= recorder.labels()[static_cast<std::size_t>(activity.label)].issued_from);  // one clock
+      if (activity.label >= 0)
+        REQUIRE(
+            activity.start >=
+            recorder.labels()[static_cast<std::size_t>(activity.label)].issued_from);  // one clock
     }
     REQUIRE(count[{0, 0}] == 2);   // the two kernels of norm1 on the first stream
     REQUIRE(count[{1, 1}] == 1);   // the copy of grad_reduce on the second
@@ -43,7 +47,8 @@ TEST_CASE("a recording gives each label its device work on its stream with copie
   }
 }
 
-TEST_CASE("a failure of any CUPTI call is an error that names it and a later recording works", "[doubles]") {
+TEST_CASE("a failure of any CUPTI call is an error that names it and a later recording works",
+          "[doubles]") {
   const auto backend = plugin();
   const auto device = backend->open(0);
   const auto stream = device->new_stream("compute");
@@ -59,8 +64,9 @@ TEST_CASE("a failure of any CUPTI call is an error that names it and a later rec
     recorder.stop();
     return recorder.activities().size();
   };
-  for (const char* function : {"cuptiActivityRegisterTimestampCallback", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable",
-                               "cuptiGetStreamIdEx", "cuptiActivityFlushAll"}) {
+  for (const char* function :
+       {"cuptiActivityRegisterTimestampCallback", "cuptiActivityRegisterCallbacks",
+        "cuptiActivityEnable", "cuptiGetStreamIdEx", "cuptiActivityFlushAll"}) {
     fail_at(function, 1);
     INFO(function);
     std::string text;

@@ -9,7 +9,8 @@ using namespace stepcast::runtime;
 using stepcast::emulation::Schedule;
 
 namespace emulation_test {
-/// Reverses a block through shared memory; without the barrier a thread may read before its partner wrote.
+/// Reverses a block through shared memory; without the barrier a thread may read before its partner
+/// wrote.
 template <bool kHasBarrier>
 __global__ void reverse(const int* in, int* out) {
   __shared__ int shared[128];
@@ -35,7 +36,8 @@ __global__ void past_the_end(float* out) {
   out[0] = tile[threadIdx.x];  // read before any write
 }
 __global__ void count_all(int* out) {
-  const int odd = __syncthreads_count(threadIdx.x % 2 == 1 ? 1 : 0), low = __syncthreads_count(threadIdx.x < 5 ? 1 : 0);
+  const int odd = __syncthreads_count(threadIdx.x % 2 == 1 ? 1 : 0),
+            low = __syncthreads_count(threadIdx.x < 5 ? 1 : 0);
   out[threadIdx.x] = 1000 * odd + low;
 }
 __global__ void raise_error() { throw std::runtime_error("from a kernel"); }
@@ -61,7 +63,8 @@ TEST_CASE("a removed barrier shows under the adversarial schedule", "[kernels]")
   stepcast::emulation::set_schedule(Schedule::in_order);
   REQUIRE(out != expected);
 }
-TEST_CASE("a barrier that part of a block never reaches is reported with the kernel's name", "[kernels]") {
+TEST_CASE("a barrier that part of a block never reaches is reported with the kernel's name",
+          "[kernels]") {
   std::vector<int> out(64);
   std::string text;
   try {
@@ -77,7 +80,8 @@ TEST_CASE("shuffles and votes follow CUDA's definition in a full and a second wa
   std::vector<unsigned> votes(64);
   under_each_schedule([&] {
     STEPCAST_LAUNCH((lanes), 1, 64, 0, nullptr, sums.data(), votes.data(), shifted.data());
-    // Warp 0 holds 0..31, sum 496; warp 1 holds 32..63, sum 1520. Lanes 0, 3, ..., 30 vote: 0x49249249.
+    // Warp 0 holds 0..31, sum 496; warp 1 holds 32..63, sum 1520. Lanes 0, 3, ..., 30 vote:
+    // 0x49249249.
     for (std::size_t i = 0; i < 64; ++i) {
       REQUIRE(sums[i] == (i < 32 ? 496 : 1520));
       REQUIRE(votes[i] == 0x49249249u);
@@ -97,9 +101,14 @@ TEST_CASE("dynamic shared memory is poisoned so that a read before a write is Na
   STEPCAST_LAUNCH((past_the_end), 1, 1, sizeof(float), nullptr, &out);
   REQUIRE(std::isnan(out));
 }
-TEST_CASE("launch shapes that no GPU takes and exceptions of kernels reach the caller", "[kernels]") {
+TEST_CASE("launch shapes that no GPU takes and exceptions of kernels reach the caller",
+          "[kernels]") {
   int out[1] = {};
-  REQUIRE_THROWS_WITH(STEPCAST_LAUNCH((count_all), 1, 2048, 0, nullptr, out), Catch::Contains("launch shape that no GPU takes"));
-  REQUIRE_THROWS_WITH(STEPCAST_LAUNCH((count_all), 0, 32, 0, nullptr, out), Catch::Contains("launch shape that no GPU takes"));
-  REQUIRE_THROWS_WITH((stepcast::emulation::run_grid(1, 1, 0, "raise_error", [] { raise_error(); })), Catch::Contains("from a kernel"));
+  REQUIRE_THROWS_WITH(STEPCAST_LAUNCH((count_all), 1, 2048, 0, nullptr, out),
+                      Catch::Contains("launch shape that no GPU takes"));
+  REQUIRE_THROWS_WITH(STEPCAST_LAUNCH((count_all), 0, 32, 0, nullptr, out),
+                      Catch::Contains("launch shape that no GPU takes"));
+  REQUIRE_THROWS_WITH(
+      (stepcast::emulation::run_grid(1, 1, 0, "raise_error", [] { raise_error(); })),
+      Catch::Contains("from a kernel"));
 }

@@ -25,7 +25,8 @@ pid_t in_child(Body body) {
     try {
       body();
     } catch (const EnvironmentError&) {
-      _exit(3);  // as main answers: a lost store may be noticed by the caller before the watching thread ends the process
+      _exit(3);  // as main answers: a lost store may be noticed by the caller before the watching
+                 // thread ends the process
     }
     _exit(0);
   }
@@ -38,7 +39,8 @@ int exit_code(pid_t child) {
 }
 }  // namespace
 
-TEST_CASE("a value set by one rank reaches another that asked before it was there", "[runtime][store]") {
+TEST_CASE("a value set by one rank reaches another that asked before it was there",
+          "[runtime][store]") {
   const int port = free_port();
   std::thread other([port] {
     TcpStore store(place(1, 2, port), Seconds(10));
@@ -52,16 +54,19 @@ TEST_CASE("a value set by one rank reaches another that asked before it was ther
     other.join();
   }
 }
-TEST_CASE("a key that nobody sets is an error with the key's name after the time limit", "[runtime][store]") {
+TEST_CASE("a key that nobody sets is an error with the key's name after the time limit",
+          "[runtime][store]") {
   TcpStore store(place(0, 1, free_port()), Seconds(0.2));
   REQUIRE_THROWS_WITH(store.get("gloo/dp0/0"), Catch::Contains("nobody set \"gloo/dp0/0\""));
 }
 TEST_CASE("a port in use and a silent rank 0 are said with address and port", "[runtime][store]") {
   const int port = free_port();
   TcpStore store(place(0, 1, port), Seconds(1));
-  REQUIRE_THROWS_WITH(TcpStore(place(0, 1, port), Seconds(1)), Catch::Contains("port " + std::to_string(port) + " cannot be served"));
+  REQUIRE_THROWS_WITH(TcpStore(place(0, 1, port), Seconds(1)),
+                      Catch::Contains("port " + std::to_string(port) + " cannot be served"));
   const int nobody = free_port();
-  REQUIRE_THROWS_WITH(TcpStore(place(1, 2, nobody), Seconds(0.2)), Catch::Contains("does not answer at 127.0.0.1:" + std::to_string(nobody)));
+  REQUIRE_THROWS_WITH(TcpStore(place(1, 2, nobody), Seconds(0.2)),
+                      Catch::Contains("does not answer at 127.0.0.1:" + std::to_string(nobody)));
 }
 TEST_CASE("one rank that is killed ends the others with exit code 3", "[runtime][store]") {
   const int port = free_port();

@@ -6,7 +6,10 @@
 
 namespace stepcast::runtime::test {
 namespace {
-struct GradientCheck { std::string tensor; double from_backward, from_differences; };
+struct GradientCheck {
+  std::string tensor;
+  double from_backward, from_differences;
+};
 
 /// Each tensor's gradient along a random direction d against (L(w + h d) - L(w - h d)) / 2h.
 std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
@@ -18,13 +21,15 @@ std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
       t.model->forward(context, t.micro_batch(0), {});
       t.compute->synchronise();
       const auto* losses = t.model->losses(0).as<float>();
-      return std::accumulate(losses, losses + t.model->loss_rows(), 0.0) / static_cast<double>(t.model->loss_rows());
+      return std::accumulate(losses, losses + t.model->loss_rows(), 0.0) /
+             static_cast<double>(t.model->loss_rows());
     };
     Parameters& parameters = t.model->parameters();
     // Away from the symmetric start, so that no gradient is tiny.
     for (const Parameter& p : parameters.list())
       for (std::int64_t i = 0; i < p.elements(); ++i)
-        parameters.weights(p.offset).as<float>()[i] += static_cast<float>(0.2 * normal_from_bits(mixed_bits(77, static_cast<std::uint64_t>(p.offset + i))));
+        parameters.weights(p.offset).as<float>()[i] += static_cast<float>(
+            0.2 * normal_from_bits(mixed_bits(77, static_cast<std::uint64_t>(p.offset + i))));
     loss();
     t.model->backward(context, t.micro_batch(0), {}, 1.0f, nullptr);
     t.compute->synchronise();
@@ -36,8 +41,11 @@ std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
       std::vector<double> direction;
       double squares = 0, along = 0;
       for (std::int64_t i = 0; i < p.elements(); ++i) {
-        // Along the gradient itself with some noise: a random direction would be nearly orthogonal and all rounding.
-        direction.push_back(static_cast<double>(g[i]) + 0.1 * std::abs(static_cast<double>(g[i])) * normal_from_bits(mixed_bits(5, static_cast<std::uint64_t>(i))));
+        // Along the gradient itself with some noise: a random direction would be nearly orthogonal
+        // and all rounding.
+        direction.push_back(static_cast<double>(g[i]) +
+                            0.1 * std::abs(static_cast<double>(g[i])) *
+                                normal_from_bits(mixed_bits(5, static_cast<std::uint64_t>(i))));
         squares += direction.back() * direction.back();
       }
       for (std::int64_t i = 0; i < p.elements(); ++i) {
@@ -47,11 +55,13 @@ std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
       const double h = 0.02;
       const auto moved = [&](double by) {
         for (std::int64_t i = 0; i < p.elements(); ++i)
-          w[i] = static_cast<float>(static_cast<double>(base[static_cast<std::size_t>(i)]) + by * direction[static_cast<std::size_t>(i)]);
+          w[i] = static_cast<float>(static_cast<double>(base[static_cast<std::size_t>(i)]) +
+                                    by * direction[static_cast<std::size_t>(i)]);
         return loss();
       };
       // Two differences cancel the h^2 term: (4 D(h/2) - D(h)) / 3.
-      const double wide = (moved(h) - moved(-h)) / (2 * h), narrow = (moved(h / 2) - moved(-h / 2)) / h;
+      const double wide = (moved(h) - moved(-h)) / (2 * h),
+                   narrow = (moved(h / 2) - moved(-h / 2)) / h;
       moved(0);
       checks.push_back({p.name, along, (4 * narrow - wide) / 3});
     }
@@ -63,16 +73,20 @@ std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
 TEST_CASE("every tensor's gradient matches finite differences", "[runtime][step]") {
   for (const Style style : {Style::gpt, Style::llama})
     for (const GradientCheck& check : check_gradients(small_plan(style))) {
-      INFO(check.tensor << ": backward " << check.from_backward << ", differences " << check.from_differences);
+      INFO(check.tensor << ": backward " << check.from_backward << ", differences "
+                        << check.from_differences);
       REQUIRE(check.from_backward > 1e-4);
-      REQUIRE(std::abs(check.from_backward - check.from_differences) < 0.01 * check.from_backward);  // fp32 losses: 1e-7 / 0.02
+      REQUIRE(std::abs(check.from_backward - check.from_differences) <
+              0.01 * check.from_backward);  // fp32 losses: 1e-7 / 0.02
     }
 }
 
-TEST_CASE("training brings the loss from that of a guess to near what can be learnt", "[runtime][step]") {
+TEST_CASE("training brings the loss from that of a guess to near what can be learnt",
+          "[runtime][step]") {
   for (const Style style : {Style::gpt, Style::llama}) {
     const std::vector<double> losses = loss_curve(small_plan(style), 150);
-    REQUIRE(losses.front() == Approx(std::log(60.0)).epsilon(0.05));  // a uniform guess over 60 words
+    REQUIRE(losses.front() ==
+            Approx(std::log(60.0)).epsilon(0.05));  // a uniform guess over 60 words
     // Best reachable on average: 0.72 (0.9 partner, 0.1 any of 60); 640 tokens scatter it by 0.08.
     const double last = std::accumulate(losses.end() - 10, losses.end(), 0.0) / 10;
     REQUIRE(last < 1.7);
@@ -87,12 +101,14 @@ TEST_CASE("recomputing every block gives the same losses to the bit", "[runtime]
   REQUIRE(loss_curve(plan, 5) == kept);
 }
 
-TEST_CASE("accumulating over micro-batches is the same step as one large batch", "[runtime][step]") {
+TEST_CASE("accumulating over micro-batches is the same step as one large batch",
+          "[runtime][step]") {
   TrainingPlan plan = small_plan(Style::gpt);
   const auto whole = loss_curve(plan, 6);
   plan.training.micro_batch = 1;
   const auto parts = loss_curve(plan, 6);
-  for (std::size_t i = 0; i < whole.size(); ++i) REQUIRE(parts[i] == Approx(whole[i]).epsilon(1e-4));
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    REQUIRE(parts[i] == Approx(whole[i]).epsilon(1e-4));
 }
 
 TEST_CASE("what the runtime cannot train is refused all at once", "[runtime][step]") {

@@ -38,7 +38,8 @@ std::vector<std::string> measured(const TrainingPlan& plan) {
 }
 }  // namespace
 
-TEST_CASE("a measured step consists of the simulated step's ops in the same order", "[runtime][step]") {
+TEST_CASE("a measured step consists of the simulated step's ops in the same order",
+          "[runtime][step]") {
   for (const Style style : {Style::gpt, Style::llama})
     for (const Recompute recompute : {Recompute::none, Recompute::full}) {
       TrainingPlan plan = small_plan(style);
@@ -53,7 +54,8 @@ TEST_CASE("a model holds as many parameters as the simulator counts", "[runtime]
     const ModelWork work = model_work(plan.model, plan.training, plan.layout);
     std::int64_t counted = 0;
     for (const auto& kinds : {work.before, work.blocks, work.after})
-      for (const int kind : kinds) counted += work.kinds[static_cast<std::size_t>(kind)].dense_parameters;
+      for (const int kind : kinds)
+        counted += work.kinds[static_cast<std::size_t>(kind)].dense_parameters;
     on_ranks(plan, [&](Trainer& t) { REQUIRE(t.model->parameters().used_elements() == counted); });
   }
 }

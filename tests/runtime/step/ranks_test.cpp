@@ -2,7 +2,8 @@
 
 namespace stepcast::runtime::test {
 namespace {
-void require_same_curve(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
+void require_same_curve(const std::vector<double>& a, const std::vector<double>& b,
+                        double tolerance) {
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     INFO("step " << i + 1 << ": " << a[i] << " and " << b[i]);
@@ -28,7 +29,8 @@ TEST_CASE("two data-parallel ranks train as one does", "[runtime][ranks]") {
     require_same_curve(one, loss_curve(plan, 12), kRounding);
   }
 }
-TEST_CASE("three data-parallel ranks hold equal parameters to the bit after training", "[runtime][ranks]") {
+TEST_CASE("three data-parallel ranks hold equal parameters to the bit after training",
+          "[runtime][ranks]") {
   TrainingPlan plan = small_plan(Style::llama);
   plan.layout.dp = 3;
   plan.training.global_batch = 6;
@@ -74,7 +76,8 @@ TEST_CASE("two pipeline stages train as one does under both schedules", "[runtim
     require_same_curve(one, loss_curve(plan, 8), kRounding);
   }
 }
-TEST_CASE("data tensor and pipeline parallelism together train as one rank does", "[runtime][ranks]") {
+TEST_CASE("data tensor and pipeline parallelism together train as one rank does",
+          "[runtime][ranks]") {
   TrainingPlan whole = small_plan(Style::llama);
   TrainingPlan plan = split(whole, 2, 2, 2);
   plan.training.micro_batch = 1;
@@ -84,13 +87,17 @@ TEST_CASE("data tensor and pipeline parallelism together train as one rank does"
 
 TEST_CASE("buckets leave while the backward runs when overlap is on", "[runtime][ranks]") {
   for (const bool overlaps : {true, false}) {
-    // Wide enough that the backward outlasts a thread's wake-up on a busy machine: 6 * 3 M parameters * 128 tokens = 2.4 GFLOP.
+    // Wide enough that the backward outlasts a thread's wake-up on a busy machine: 6 * 3 M
+    // parameters * 128 tokens = 2.4 GFLOP.
     TrainingPlan plan = split(small_plan(Style::llama), 2);
     TransformerSpec& model = plan.model.transformer;
     model.layers = 4, model.hidden = 256, model.head_dim = 64, model.ffn = 768;
     plan.training.sequence_length = 64;
     plan.buckets = {.bucket = Bytes(256 << 10), .overlaps = overlaps};
-    struct Seen { Nanoseconds first_reduce = -1, backward_end = 0; int reduces = 0; };
+    struct Seen {
+      Nanoseconds first_reduce = -1, backward_end = 0;
+      int reduces = 0;
+    };
     std::vector<Seen> seen(2);
     on_ranks(plan, [&](Trainer& t) {
       for (int step = 1; step <= 2; ++step) {
@@ -100,7 +107,9 @@ TEST_CASE("buckets leave while the backward runs when overlap is on", "[runtime]
         t.device.synchronise();
       }
       t.device.recorder().stop();
-      const Timeline timeline = timeline_of(t.device.recorder().labels(), t.device.recorder().activities(), t.device.recorder().streams(), 0, t.rank);
+      const Timeline timeline =
+          timeline_of(t.device.recorder().labels(), t.device.recorder().activities(),
+                      t.device.recorder().streams(), 0, t.rank);
       Seen& mine = seen[static_cast<std::size_t>(t.rank)];
       for (const Span& span : timeline.spans) {
         const std::string& stream = timeline.tracks[span.track].stream;

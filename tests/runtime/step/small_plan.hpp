@@ -10,7 +10,8 @@
 
 namespace stepcast::runtime::test {
 enum class Style { gpt, llama };
-/// Two blocks of width 32, 16 tokens, 60 words: small enough for differences, with every kind of tensor.
+/// Two blocks of width 32, 16 tokens, 60 words: small enough for differences, with every kind of
+/// tensor.
 inline TrainingPlan small_plan(Style style) {
   TrainingPlan plan;
   plan.model.kind = ModelKind::transformer;
@@ -30,7 +31,8 @@ inline TrainingPlan small_plan(Style style) {
   plan.time_limit = Seconds(20);
   return plan;
 }
-/// Runs `body(trainer)` on every rank of the plan's layout, ranks being threads of this process; rethrows the first failure.
+/// Runs `body(trainer)` on every rank of the plan's layout, ranks being threads of this process;
+/// rethrows the first failure.
 inline void on_ranks(const TrainingPlan& plan, const std::function<void(Trainer&)>& body) {
   const auto store = new_local_store(plan.time_limit);
   std::vector<std::thread> ranks;

@@ -1,5 +1,5 @@
-// broken/NAME.json beside broken/NAME.expected: each line of the latter is part of one line of standard error, and there are
-// no other lines.
+// broken/NAME.json beside broken/NAME.expected: each line of the latter is part of one line of
+// standard error, and there are no other lines.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +15,9 @@ const std::string kFolder = STEPCAST_BROKEN_FOLDER;
 std::vector<std::string> problem_lines(const std::string& err) {
   auto lines = lines_of(err);
   // "stepcast: 3 problems" closes a list of several.
-  if (!lines.empty() && lines.back().starts_with("stepcast: ") && lines.back().ends_with(" problems")) lines.pop_back();
+  if (!lines.empty() && lines.back().starts_with("stepcast: ") &&
+      lines.back().ends_with(" problems"))
+    lines.pop_back();
   return lines;
 }
 
@@ -28,7 +30,9 @@ void check_refused(const Finished& run, const std::vector<std::string>& expected
   CHECK(lines.size() == expected.size());
   for (const std::string& part : expected) {
     INFO("expected: " << part);
-    const auto at = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(part) != std::string::npos; });
+    const auto at = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+      return line.find(part) != std::string::npos;
+    });
     CHECK(at != lines.end());
     if (at != lines.end()) lines.erase(at);
   }
@@ -45,14 +49,16 @@ TEST_CASE("each broken scenario ends in exit code 2 and names every problem", "[
     INFO("broken/" << name << ".json");
     const auto expected = lines_of(content_of(kFolder + "/" + name + ".expected"));
     REQUIRE_FALSE(expected.empty());
-    check_refused(run_stepcast({"simulate", name + ".json", "--engine", "native"}, kFolder, 20), expected);
+    check_refused(run_stepcast({"simulate", name + ".json", "--engine", "native"}, kFolder, 20),
+                  expected);
   }
 }
 
 TEST_CASE("a scenario file that is missing names the nearest file", "[cli]") {
   const Folder folder;
   folder.write("mine.scenario.json", kSmallScenario);
-  check_refused(run_stepcast({"simulate", "./mine.scenari.json"}, folder.path()), {"no such file; did you mean ./mine.scenario.json"});
+  check_refused(run_stepcast({"simulate", "./mine.scenari.json"}, folder.path()),
+                {"no such file; did you mean ./mine.scenario.json"});
 }
 
 TEST_CASE("a folder in place of a scenario is refused", "[cli]") {
@@ -69,7 +75,8 @@ TEST_CASE("a scenario of 100 MB is refused within seconds", "[cli]") {
     for (std::size_t written = 0; written < 100'000'000; written += piece.size()) out << piece;
     out << "0] }";
   }
-  check_refused(run_stepcast({"check", folder.path("large.json")}, "", 20), {"is larger than 32 MiB, the limit for this kind of file"});
+  check_refused(run_stepcast({"check", folder.path("large.json")}, "", 20),
+                {"is larger than 32 MiB, the limit for this kind of file"});
 }
 
 TEST_CASE("a corrupt gzip scenario is refused", "[cli]") {
@@ -83,8 +90,12 @@ TEST_CASE("a corrupt gzip scenario is refused", "[cli]") {
 TEST_CASE("a setting that goes nowhere is refused with its own text", "[cli]") {
   const Folder folder;
   const std::string small = folder.write("small.json", kSmallScenario);
-  check_refused(run_stepcast({"check", small, "--set", "cluster/nodes=2"}), {"--set cluster/nodes=2: is not of the form /json/pointer=value"});
-  check_refused(run_stepcast({"check", small, "--set", "/cluster/nodes"}), {"--set /cluster/nodes: is not of the form"});
-  check_refused(run_stepcast({"check", small, "--set", "/stragglers/4/ranks=1"}), {"--set /stragglers: found {\"4\""});
-  check_refused(run_stepcast({"check", small, "--set", "/parallel/tpp=1"}), {"--set /parallel/tpp: is not a known key"});
+  check_refused(run_stepcast({"check", small, "--set", "cluster/nodes=2"}),
+                {"--set cluster/nodes=2: is not of the form /json/pointer=value"});
+  check_refused(run_stepcast({"check", small, "--set", "/cluster/nodes"}),
+                {"--set /cluster/nodes: is not of the form"});
+  check_refused(run_stepcast({"check", small, "--set", "/stragglers/4/ranks=1"}),
+                {"--set /stragglers: found {\"4\""});
+  check_refused(run_stepcast({"check", small, "--set", "/parallel/tpp=1"}),
+                {"--set /parallel/tpp: is not a known key"});
 }

@@ -18,7 +18,8 @@ TEST_CASE("a mistyped command or flag ends in one sentence with the nearest name
   refused({"simulat", "x.json"}, "\"simulat\" is not a command; did you mean simulate?");
   refused({"simulate", "x.json", "--jsn"}, "simulate: --jsn is not a flag; did you mean --json?");
   refused({"simulate"}, "simulate: scenario is required");
-  refused({"simulate", "gpt3-175b-1024n", "--engine", "simgird"}, "\"simgird\" is not one of simgrid, native, analytic; did you mean simgrid?");
+  refused({"simulate", "gpt3-175b-1024n", "--engine", "simgird"},
+          "\"simgird\" is not one of simgrid, native, analytic; did you mean simgrid?");
   refused({"simulate", "x.json", "--seed", "many"}, "--seed");
   refused({"sweep", "x.json"}, "--vary is required");
   refused({"list", "model"}, "\"model\" is not one of models");
@@ -29,7 +30,8 @@ TEST_CASE("help names units and defaults and goes to standard output", "[cli]") 
   const Finished top = run_stepcast({"--help"});
   CHECK(top.exit_code == 0);
   CHECK(top.err == "");
-  for (const char* command : {"simulate", "sweep", "stragglers", "fit-stragglers", "check", "list", "compare", "validate"}) {
+  for (const char* command : {"simulate", "sweep", "stragglers", "fit-stragglers", "check", "list",
+                              "compare", "validate"}) {
     INFO(command);
     CHECK(top.out.find(command) != std::string::npos);
     const Finished help = run_stepcast({command, "--help"});
@@ -49,7 +51,8 @@ TEST_CASE("the version is that of the project", "[cli]") {
 }
 
 TEST_CASE("every kind of list has entries that say something", "[cli]") {
-  for (const char* kind : {"models", "clusters", "profiles", "strategies", "jobs", "schedules", "collectives", "algorithms", "compressors", "engines"}) {
+  for (const char* kind : {"models", "clusters", "profiles", "strategies", "jobs", "schedules",
+                           "collectives", "algorithms", "compressors", "engines"}) {
     INFO(kind);
     const Finished run = run_stepcast({"list", kind, "--json"});
     REQUIRE(run.exit_code == 0);
@@ -77,7 +80,9 @@ TEST_CASE("the lists name everything that a scenario may say", "[cli]") {
 
 TEST_CASE("check answers in JSON with every problem and exit code 2", "[cli]") {
   const Folder folder;
-  const std::string path = folder.write("two.json", R"({"model": {"preset": "gpt5"}, "cluster": {"preset": "dgx-h100-ib400", "nodes": -1}})");
+  const std::string path = folder.write(
+      "two.json",
+      R"({"model": {"preset": "gpt5"}, "cluster": {"preset": "dgx-h100-ib400", "nodes": -1}})");
   const Finished run = run_stepcast({"check", path, "--json"});
   CHECK(run.exit_code == 2);
   const Json found = Json::parse(run.out);

@@ -10,17 +10,20 @@ using Texts = std::vector<std::string>;
 TEST_CASE("values of a variation are a list or a range or powers", "[cli]") {
   CHECK(variation_of("/cluster/nodes=1,2,4").values == Texts{"1", "2", "4"});
   CHECK(variation_of("/cluster/nodes=3..6").values == Texts{"3", "4", "5", "6"});
-  CHECK(variation_of("/cluster/nodes=1..1024*4").values == Texts{"1", "4", "16", "64", "256", "1024"});
+  CHECK(variation_of("/cluster/nodes=1..1024*4").values ==
+        Texts{"1", "4", "16", "64", "256", "1024"});
   CHECK(variation_of("/parallel/schedule=gpipe,1f1b").values == Texts{"gpipe", "1f1b"});
   CHECK(variation_of("/profile=../a.profile.json").values == Texts{"../a.profile.json"});
 }
 
 TEST_CASE("commas inside brackets belong to the value", "[cli]") {
-  CHECK(variation_of(R"(/stragglers=[],[{"ranks":"0,1","compute_slowdown":2}])").values == Texts{"[]", R"([{"ranks":"0,1","compute_slowdown":2}])"});
+  CHECK(variation_of(R"(/stragglers=[],[{"ranks":"0,1","compute_slowdown":2}])").values ==
+        Texts{"[]", R"([{"ranks":"0,1","compute_slowdown":2}])"});
 }
 
 TEST_CASE("a variation that is none is refused", "[cli]") {
-  for (const char* text : {"nodes=1", "/cluster/nodes", "/cluster/nodes=", "/a=1,,2", "/a=8..1", "/a=1..8*1", "/a=0..8*2"}) {
+  for (const char* text : {"nodes=1", "/cluster/nodes", "/cluster/nodes=", "/a=1,,2", "/a=8..1",
+                           "/a=1..8*1", "/a=0..8*2"}) {
     INFO(text);
     CHECK_THROWS_AS(variation_of(text), InputError);
   }

@@ -16,7 +16,8 @@
 
 namespace stepcast::test {
 namespace {
-[[noreturn]] void become_stepcast(const std::vector<std::string>& arguments, const std::string& folder, int out, int err) {
+[[noreturn]] void become_stepcast(const std::vector<std::string>& arguments,
+                                  const std::string& folder, int out, int err) {
   if (!folder.empty() && chdir(folder.c_str()) != 0) _exit(125);
   const int in = open("/dev/null", O_RDONLY);
   dup2(in, STDIN_FILENO);
@@ -32,9 +33,11 @@ namespace {
 }
 }  // namespace
 
-Finished run_stepcast(const std::vector<std::string>& arguments, const std::string& folder, double limit_s) {
+Finished run_stepcast(const std::vector<std::string>& arguments, const std::string& folder,
+                      double limit_s) {
   int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) throw std::runtime_error("no pipes");
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
+    throw std::runtime_error("no pipes");
   const pid_t pid = fork();
   if (pid == 0) become_stepcast(arguments, folder, out[1], err[1]);
   close(out[1]);
@@ -43,7 +46,9 @@ Finished run_stepcast(const std::vector<std::string>& arguments, const std::stri
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit_s);
   pollfd waits[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
   for (int open_pipes = 2; open_pipes > 0;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          end - std::chrono::steady_clock::now())
+                          .count();
     if (left <= 0 || poll(waits, 2, static_cast<int>(left)) == 0) {
       f.timed_out = true;
       kill(pid, SIGKILL);
@@ -53,8 +58,12 @@ Finished run_stepcast(const std::vector<std::string>& arguments, const std::stri
       if (waits[i].fd < 0 || waits[i].revents == 0) continue;
       char buffer[1 << 14];
       const ssize_t count = read(waits[i].fd, buffer, sizeof buffer);
-      if (count > 0) (i == 0 ? f.out : f.err).append(buffer, static_cast<std::size_t>(count));
-      else { waits[i].fd = -1; --open_pipes; }
+      if (count > 0)
+        (i == 0 ? f.out : f.err).append(buffer, static_cast<std::size_t>(count));
+      else {
+        waits[i].fd = -1;
+        --open_pipes;
+      }
     }
   }
   close(out[0]);

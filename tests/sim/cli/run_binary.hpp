@@ -3,9 +3,15 @@
 #include <vector>
 
 namespace stepcast::test {
-struct Finished { int exit_code = -1; bool timed_out = false; std::string out, err; };
-/// Runs the stepcast binary in `folder` (empty: a fresh temporary one) and waits; kills it after `limit_s`.
-Finished run_stepcast(const std::vector<std::string>& arguments, const std::string& folder = "", double limit_s = 120);
+struct Finished {
+  int exit_code = -1;
+  bool timed_out = false;
+  std::string out, err;
+};
+/// Runs the stepcast binary in `folder` (empty: a fresh temporary one) and waits; kills it after
+/// `limit_s`.
+Finished run_stepcast(const std::vector<std::string>& arguments, const std::string& folder = "",
+                      double limit_s = 120);
 /// Starts it and does not wait; returns its process id. Output goes to /dev/null.
 int start_stepcast(const std::vector<std::string>& arguments, const std::string& folder);
 /// A folder of its own under the system's temporary folder, removed when this goes.
@@ -15,7 +21,9 @@ class Folder {
   ~Folder();
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-  std::string path(const std::string& name = "") const { return name.empty() ? path_ : path_ + "/" + name; }
+  std::string path(const std::string& name = "") const {
+    return name.empty() ? path_ : path_ + "/" + name;
+  }
   std::string write(const std::string& name, const std::string& content) const;  // returns the path
 
  private:

@@ -10,7 +10,8 @@ ClusterSpec read(const std::string& text, Problems& problems) {
   const Json json = *parse_json(text, "c.json");
   return read_cluster(ObjectReader(json, "c.json", "/cluster", problems));
 }
-const std::string kNode = R"("gpu": "h100-sxm5-80g", "gpu_link_GBps": 450, "nics": 8, "nic_Gbps": 400)";
+const std::string kNode =
+    R"("gpu": "h100-sxm5-80g", "gpu_link_GBps": 450, "nics": 8, "nic_Gbps": 400)";
 }  // namespace
 
 TEST_CASE("400 gigabits on 8 NICs are 50 gigabytes each", "[cluster]") {
@@ -27,8 +28,10 @@ TEST_CASE("400 gigabits on 8 NICs are 50 gigabytes each", "[cluster]") {
 
 TEST_CASE("groups number their nodes one after the other", "[cluster]") {
   Problems problems;
-  const ClusterSpec cluster = read("{" + kNode + R"(, "groups": [{"nodes": 2}, {"nodes": 3, "gpu": "a100-sxm4-80g", "gpu_link_GBps": 300}]})",
-                                   problems);
+  const ClusterSpec cluster = read(
+      "{" + kNode +
+          R"(, "groups": [{"nodes": 2}, {"nodes": 3, "gpu": "a100-sxm4-80g", "gpu_link_GBps": 300}]})",
+      problems);
   INFO(problems.text());
   REQUIRE(problems.empty());
   REQUIRE_FALSE(cluster.is_uniform());
@@ -40,9 +43,9 @@ TEST_CASE("groups number their nodes one after the other", "[cluster]") {
 
 TEST_CASE("a torus without nodes takes the product of its shape", "[cluster]") {
   Problems problems;
-  const ClusterSpec cluster =
-      read(R"({"gpu": "tpu-v4", "gpus_per_node": 1, "nics": 1, "nic_GBps": 300, "fabric": {"kind": "torus", "transport": "ici", "torus_shape": [4, 4, 8]}})",
-           problems);
+  const ClusterSpec cluster = read(
+      R"({"gpu": "tpu-v4", "gpus_per_node": 1, "nics": 1, "nic_GBps": 300, "fabric": {"kind": "torus", "transport": "ici", "torus_shape": [4, 4, 8]}})",
+      problems);
   INFO(problems.text());
   REQUIRE(problems.empty());
   REQUIRE(cluster.nodes() == 128);
@@ -65,8 +68,9 @@ TEST_CASE("several nodes without NICs are a problem", "[cluster]") {
 
 TEST_CASE("a shape that does not hold the nodes is a problem", "[cluster]") {
   Problems problems;
-  read(R"({"gpu": "tpu-v4", "gpus_per_node": 1, "nodes": 9, "nics": 1, "nic_GBps": 300, "fabric": {"kind": "torus", "torus_shape": [2, 4]}})",
-       problems);
+  read(
+      R"({"gpu": "tpu-v4", "gpus_per_node": 1, "nodes": 9, "nics": 1, "nic_GBps": 300, "fabric": {"kind": "torus", "torus_shape": [2, 4]}})",
+      problems);
   REQUIRE(problems.size() == 1);
   REQUIRE(problems.list()[0].message == "holds 8 nodes, but the cluster has 9");
 }
@@ -93,7 +97,8 @@ TEST_CASE("an accelerator round-trips through its own JSON", "[cluster]") {
 }
 
 TEST_CASE("a base accelerator is changed key by key", "[cluster]") {
-  const Json json = *parse_json(R"({"gpu": {"base": "h100-sxm5-80g", "memory_GiB": 96, "clock_scale": 0.5}})", "g.json");
+  const Json json = *parse_json(
+      R"({"gpu": {"base": "h100-sxm5-80g", "memory_GiB": 96, "clock_scale": 0.5}})", "g.json");
   Problems problems;
   ObjectReader reader(json, "g.json", "", problems);
   const GpuSpec gpu = read_gpu(reader, "gpu");

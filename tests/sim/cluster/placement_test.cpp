@@ -16,7 +16,8 @@ ClusterSpec of(int nodes, PlacementKind placement, int nodes_per_leaf) {
 }  // namespace
 
 TEST_CASE("every placement is a permutation of the nodes", "[cluster]") {
-  for (const PlacementKind kind : {PlacementKind::linear, PlacementKind::random, PlacementKind::strided})
+  for (const PlacementKind kind :
+       {PlacementKind::linear, PlacementKind::random, PlacementKind::strided})
     for (const int nodes : {1, 2, 7, 64, 100}) {
       std::vector<int> placed = placed_nodes(of(nodes, kind, 16), 5);
       std::sort(placed.begin(), placed.end());

@@ -34,7 +34,8 @@ double capacity_of(const Topology& topology, const std::string& prefix) {
 std::vector<ClusterSpec> every_kind() {
   std::vector<ClusterSpec> all;
   for (const Routing routing : {Routing::adaptive, Routing::hashed}) {
-    for (const FabricKind kind : {FabricKind::single_switch, FabricKind::fat_tree, FabricKind::rail_optimized, FabricKind::dragonfly}) {
+    for (const FabricKind kind : {FabricKind::single_switch, FabricKind::fat_tree,
+                                  FabricKind::rail_optimized, FabricKind::dragonfly}) {
       all.push_back(of(24, kind));
       all.back().fabric.routing = routing;
       all.push_back(all.back());
@@ -54,12 +55,15 @@ TEST_CASE("ports come first and carry the NICs of a node together", "[cluster]")
     for (int node = 0; node < 24; ++node) {
       REQUIRE(topology->links()[topology->tx_port(node)].capacity == 400_GBps);
       REQUIRE(topology->links()[topology->rx_port(node)].capacity == 400_GBps);
-      REQUIRE(topology->links()[topology->tx_port(node)].name == "node" + std::to_string(node) + ".tx");
+      REQUIRE(topology->links()[topology->tx_port(node)].name ==
+              "node" + std::to_string(node) + ".tx");
     }
   }
 }
 
-TEST_CASE("every route starts at the sender's port and ends at the receiver's and crosses no link twice", "[cluster]") {
+TEST_CASE(
+    "every route starts at the sender's port and ends at the receiver's and crosses no link twice",
+    "[cluster]") {
   for (const ClusterSpec& cluster : every_kind()) {
     const auto topology = make_topology(cluster);
     for (int a = 0; a < 24; ++a)
@@ -71,7 +75,8 @@ TEST_CASE("every route starts at the sender's port and ends at the receiver's an
         REQUIRE(std::set<LinkId>(links.begin(), links.end()).size() == links.size());
         for (const LinkId link : links) REQUIRE(link < topology->links().size());
         // Both ways are equally long.
-        REQUIRE(route(*topology, b, a, static_cast<std::uint64_t>(31 * a + b)).size() == links.size());
+        REQUIRE(route(*topology, b, a, static_cast<std::uint64_t>(31 * a + b)).size() ==
+                links.size());
         REQUIRE(topology->hops(a, b) == topology->hops(b, a));
       }
   }
@@ -109,7 +114,8 @@ TEST_CASE("hashed flows use every uplink of a leaf", "[cluster]") {
   const auto topology = make_topology(cluster);
   std::set<LinkId> seen;
   for (std::uint64_t flow = 0; flow < 64; ++flow) seen.insert(route(*topology, 0, 5, flow)[1]);
-  REQUIRE(seen.size() == 4);  // nodes_per_leaf / oversubscription paths; missing one has chance 4 (3/4)^64 = 4e-8
+  REQUIRE(seen.size() ==
+          4);  // nodes_per_leaf / oversubscription paths; missing one has chance 4 (3/4)^64 = 4e-8
 }
 
 TEST_CASE("non-blocking is claimed only where ports alone can be busy", "[cluster]") {
@@ -129,7 +135,8 @@ TEST_CASE("non-blocking is claimed only where ports alone can be busy", "[cluste
 }
 
 TEST_CASE("a torus counts the shorter way round in every dimension", "[cluster]") {
-  // 4 x 3 x 2, node = x + 4 y + 12 z. 0 -> 3: one step down in x. 0 -> 2: two. 0 -> 8 (y = 2): one step down. 0 -> 23: 1 + 1 + 1.
+  // 4 x 3 x 2, node = x + 4 y + 12 z. 0 -> 3: one step down in x. 0 -> 2: two. 0 -> 8 (y = 2): one
+  // step down. 0 -> 23: 1 + 1 + 1.
   ClusterSpec cluster = of(24, FabricKind::torus);
   cluster.fabric.torus_shape = {4, 3, 2};
   const auto topology = make_topology(cluster);
@@ -146,7 +153,8 @@ TEST_CASE("a torus counts the shorter way round in every dimension", "[cluster]"
 TEST_CASE("a dragonfly group's global links carry its ports divided by the taper", "[cluster]") {
   ClusterSpec cluster = of(12, FabricKind::dragonfly);
   cluster.fabric.oversubscription = 2;
-  // 4 nodes x 400 GB/s / 2 leave a group; minimal routing gives each of the two other groups half of it.
+  // 4 nodes x 400 GB/s / 2 leave a group; minimal routing gives each of the two other groups half
+  // of it.
   REQUIRE(capacity_of(*make_topology(cluster), "group0.out") == Approx(800e9));
   cluster.fabric.routing = Routing::hashed;
   REQUIRE(capacity_of(*make_topology(cluster), "group0.to1") == Approx(400e9));

@@ -16,7 +16,8 @@ TEST_CASE("bus factors are those of nccl-tests", "[collective]") {
 
 TEST_CASE("a group of one rank costs nothing", "[collective]") {
   const CollectiveModel model({}, NodeSpec{}, FabricSpec{});
-  for (const Collective collective : {Collective::all_reduce, Collective::all_to_all, Collective::send_recv}) {
+  for (const Collective collective :
+       {Collective::all_reduce, Collective::all_to_all, Collective::send_recv}) {
     const CollectiveTerms terms = model.terms(collective, 1_GiB, {1, 1, 1, 0});
     REQUIRE(terms.startup.value == 0);
     REQUIRE(terms.intra.value == 0);

@@ -8,7 +8,8 @@ using namespace stepcast::literals;
 
 TEST_CASE("a collective profile round-trips through JSON", "[collective]") {
   CollectiveProfile profile;
-  profile.curves.push_back({Collective::all_to_all, 8, {{1_KiB, 9.5_us}, {1_MiB, 21_us}}, "table x"});
+  profile.curves.push_back(
+      {Collective::all_to_all, 8, {{1_KiB, 9.5_us}, {1_MiB, 21_us}}, "table x"});
   FabricFit fit;
   fit.transport = "efa";
   fit.ring_step_latency = 20_us;
@@ -26,7 +27,8 @@ TEST_CASE("a collective profile round-trips through JSON", "[collective]") {
 
   const Json json = json_of(profile);
   Problems problems;
-  const CollectiveProfile back = read_collective_profile(ObjectReader(json, "p.json", "", problems));
+  const CollectiveProfile back =
+      read_collective_profile(ObjectReader(json, "p.json", "", problems));
   INFO(problems.text());
   REQUIRE(problems.empty());
   REQUIRE(json_of(back) == json);
@@ -42,7 +44,9 @@ TEST_CASE("a collective profile round-trips through JSON", "[collective]") {
 }
 
 TEST_CASE("curve points that do not rise are a problem at their place", "[collective]") {
-  const Json json = *parse_json(R"({"curves": [{"collective": "all_reduce", "ranks": 2, "points_B_us": [[1024, 5], [512, 6], [2048, -1]]}]})", "p.json");
+  const Json json = *parse_json(
+      R"({"curves": [{"collective": "all_reduce", "ranks": 2, "points_B_us": [[1024, 5], [512, 6], [2048, -1]]}]})",
+      "p.json");
   Problems problems;
   read_collective_profile(ObjectReader(json, "p.json", "", problems));
   REQUIRE(problems.size() == 2);

@@ -5,7 +5,8 @@
 using namespace stepcast;
 
 TEST_CASE("a problem reads file, place, finding and hint", "[result]") {
-  REQUIRE(text_of(Problem{"jobs/tiny.json", "/parallel/tp", "3 does not divide heads (32)", "try 1, 2, 4"}) ==
+  REQUIRE(text_of(Problem{"jobs/tiny.json", "/parallel/tp", "3 does not divide heads (32)",
+                          "try 1, 2, 4"}) ==
           "jobs/tiny.json /parallel/tp: 3 does not divide heads (32); try 1, 2, 4");
 }
 TEST_CASE("the nearest name is found over one typing slip and refused over many", "[result]") {

@@ -1,5 +1,5 @@
-#include "sim/core/result.hpp"
 #include "sim/cost/cost_model.hpp"
+#include "sim/core/result.hpp"
 #include "sim/cost/kernel_cost.hpp"
 #include "sim/profile/kernel_key.hpp"
 #include "tests/support/test.hpp"
@@ -7,7 +7,8 @@
 using namespace stepcast;
 
 namespace {
-/// 100 TFLOP/s bf16, 1 TB/s; GEMM at half the roofline everywhere between 64 and 4096, 1.25 sustained.
+/// 100 TFLOP/s bf16, 1 TB/s; GEMM at half the roofline everywhere between 64 and 4096, 1.25
+/// sustained.
 Profile half_speed() {
   Profile p;
   p.name = "half";
@@ -32,7 +33,8 @@ Profile half_speed() {
   stream.backward_factor = 1.5;
   p.kernels.bandwidth = {stream};
   p.kernels.host["megatron"] = {10, 20, 0.5, 0.5, "test"};
-  p.kernels.factors = {{"attention_backward_over_forward/causal", "key_length", {{1024, 4.0}, {4096, 3.0}}, "test"}};
+  p.kernels.factors = {
+      {"attention_backward_over_forward/causal", "key_length", {{1024, 4.0}, {4096, 3.0}}, "test"}};
   return p;
 }
 Op gemm(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -62,10 +64,12 @@ TEST_CASE("a GEMM inside the measured range takes roofline over utilisation", "[
   REQUIRE(cost.relative_sigma == Approx(0.1));
 }
 
-TEST_CASE("in a training loop a GEMM is slower by the sustained factor and leaves a launch gap", "[cost]") {
+TEST_CASE("in a training loop a GEMM is slower by the sustained factor and leaves a launch gap",
+          "[cost]") {
   const Profile p = half_speed();
   const double isolated = CostModel(p, p.gpu, burst()).cost(gemm(1024, 1024, 1024)).duration.value;
-  REQUIRE(CostModel(p, p.gpu, {}).cost(gemm(1024, 1024, 1024)).duration.value == Approx(1.25 * isolated + 1e-6));
+  REQUIRE(CostModel(p, p.gpu, {}).cost(gemm(1024, 1024, 1024)).duration.value ==
+          Approx(1.25 * isolated + 1e-6));
 }
 
 TEST_CASE("a GEMM outside the measured range holds the edge and is flagged", "[cost]") {
@@ -84,14 +88,17 @@ TEST_CASE("a measured shape returns exactly its measured time", "[cost]") {
   REQUIRE(CostModel(p, p.gpu, {}).cost(op).duration.value == 123e-6);
 }
 
-TEST_CASE("no cost lies below the roofline even where the profile claims more than the peak", "[cost]") {
+TEST_CASE("no cost lies below the roofline even where the profile claims more than the peak",
+          "[cost]") {
   Profile p = half_speed();
   for (float& u : p.kernels.families[0].grid->utilisation) u = 3.0F;
   const CostModel model(p, p.gpu, burst());
-  for (const std::int64_t m : {1, 64, 1000, 100000}) REQUIRE(model.cost(gemm(m, 256, 512)).duration >= model.roofline(gemm(m, 256, 512)));
+  for (const std::int64_t m : {1, 64, 1000, 100000})
+    REQUIRE(model.cost(gemm(m, 256, 512)).duration >= model.roofline(gemm(m, 256, 512)));
 }
 
-TEST_CASE("streaming work pays its latency per launch and the rate of where its bytes live", "[cost]") {
+TEST_CASE("streaming work pays its latency per launch and the rate of where its bytes live",
+          "[cost]") {
   const Profile p = half_speed();
   const CostModel model(p, p.gpu, burst());
   // 1e6 bytes fit the L2: 2 us + 1e6 / 2e12; 8e6 bytes do not: 2 us + 8e6 / 8e11
@@ -178,8 +185,12 @@ TEST_CASE("a collective has no kernel cost", "[cost]") {
   REQUIRE_THROWS_AS(CostModel(p, p.gpu, {}).cost(op), InternalError);
 }
 
-TEST_CASE("an extrapolation is doubted more than a shape inside and no more than work that nothing was measured of", "[cost]") {
-  // 3 x 0.05 is under a quarter; 3 x 0.1 counts; 3 x 0.2 would exceed the datasheet roofline's 0.4; 0.5 inside stays 0.5.
+TEST_CASE(
+    "an extrapolation is doubted more than a shape inside and no more than work that nothing was "
+    "measured of",
+    "[cost]") {
+  // 3 x 0.05 is under a quarter; 3 x 0.1 counts; 3 x 0.2 would exceed the datasheet roofline's 0.4;
+  // 0.5 inside stays 0.5.
   REQUIRE(extrapolated_sigma(0.05) == 0.25);
   REQUIRE(extrapolated_sigma(0.1) == Approx(0.3));
   REQUIRE(extrapolated_sigma(0.2) == kUnmeasuredSigma);

@@ -32,7 +32,9 @@ TEST_CASE("attention backward has two and a half times the flops of the forward"
 
 TEST_CASE("the three directions of a convolution are the three GEMMs of equal flops", "[cost]") {
   const ConvShape conv{8, 64, 56, 56, 128, 3, 2, 1};
-  const GemmShape f = implicit_gemm(conv, Pass::forward), d = implicit_gemm(conv, Pass::backward_data), w = implicit_gemm(conv, Pass::backward_weight);
+  const GemmShape f = implicit_gemm(conv, Pass::forward),
+                  d = implicit_gemm(conv, Pass::backward_data),
+                  w = implicit_gemm(conv, Pass::backward_weight);
   REQUIRE(f.m == 8 * 28 * 28);
   REQUIRE(f.n == 128);
   REQUIRE(f.k == 64 * 9);

@@ -10,10 +10,10 @@
 using namespace stepcast;
 
 namespace {
-// Textbook progressive filling from zero (Bertsekas and Gallager, Data Networks, section 6.5.2): raise all flows together,
-// freeze those on the link that fills first, repeat.
-std::map<std::size_t, double> filled_from_zero(const std::vector<double>& capacity,
-                                               const std::map<std::size_t, std::vector<LinkId>>& routes) {
+// Textbook progressive filling from zero (Bertsekas and Gallager, Data Networks, section 6.5.2):
+// raise all flows together, freeze those on the link that fills first, repeat.
+std::map<std::size_t, double> filled_from_zero(
+    const std::vector<double>& capacity, const std::map<std::size_t, std::vector<LinkId>>& routes) {
   std::map<std::size_t, double> rates;
   std::vector<double> room = capacity;
   while (rates.size() < routes.size()) {
@@ -32,7 +32,8 @@ std::map<std::size_t, double> filled_from_zero(const std::vector<double>& capaci
     const std::size_t before = rates.size();
     std::map<std::size_t, double> frozen;
     for (const auto& [flow, route] : routes)
-      if (!rates.count(flow) && std::find(route.begin(), route.end(), fullest) != route.end()) frozen[flow] = share;
+      if (!rates.count(flow) && std::find(route.begin(), route.end(), fullest) != route.end())
+        frozen[flow] = share;
     for (const auto& [flow, rate] : frozen) {
       rates[flow] = rate;
       for (const LinkId link : routes.at(flow)) room[link] -= rate;
@@ -62,10 +63,12 @@ TEST_CASE("incremental rates equal filling from zero after any change", "[networ
       const auto kind = draw(10);
       if (kind < 6 || routes.empty()) {
         std::vector<LinkId> route;
-        for (std::uint64_t hop = draw(4) + 1; hop > 0; --hop) route.push_back(static_cast<LinkId>(draw(links)));
+        for (std::uint64_t hop = draw(4) + 1; hop > 0; --hop)
+          route.push_back(static_cast<LinkId>(draw(links)));
         routes[rates.add_flow(route)] = route;
       } else if (kind < 9) {
-        const auto victim = std::next(routes.begin(), static_cast<std::ptrdiff_t>(draw(routes.size())));
+        const auto victim =
+            std::next(routes.begin(), static_cast<std::ptrdiff_t>(draw(routes.size())));
         rates.remove_flow(static_cast<MaxMin::FlowSlot>(victim->first));
         routes.erase(victim);
       } else {
@@ -76,7 +79,8 @@ TEST_CASE("incremental rates equal filling from zero after any change", "[networ
     }
     rates.solve();
     for (const auto& [flow, rate] : filled_from_zero(capacity, routes))
-      REQUIRE(rates.rate(static_cast<MaxMin::FlowSlot>(flow)) == Approx(rate).epsilon(1e-9).margin(1e-12));
+      REQUIRE(rates.rate(static_cast<MaxMin::FlowSlot>(flow)) ==
+              Approx(rate).epsilon(1e-9).margin(1e-12));
   }
 }
 

@@ -14,7 +14,8 @@ struct Outcome {
   std::vector<double> carried;  // per link
 };
 
-// Flows arrive over time on routes of 1 to 4 links, some are cancelled, some links change capacity (also down to 0 and back).
+// Flows arrive over time on routes of 1 to 4 links, some are cancelled, some links change capacity
+// (also down to 0 and back).
 Outcome random_traffic(EngineKind kind, std::uint64_t seed) {
   const auto network = make_network(kind);
   std::uint64_t counter = 0;
@@ -32,7 +33,8 @@ Outcome random_traffic(EngineKind kind, std::uint64_t seed) {
   double delivered = 0;
   for (std::size_t i = 0; i < flows; ++i) {
     std::vector<LinkId> route;
-    for (std::uint64_t hops = 1 + draw(4); hops > 0; --hops) route.push_back(links[draw(links.size())]);
+    for (std::uint64_t hops = 1 + draw(4); hops > 0; --hops)
+      route.push_back(links[draw(links.size())]);
     const double bytes = std::exp(std::log(1e3) + uniform() * std::log(1e7));  // 1 kB .. 10 GB
     const double at = draw(3) == 0 ? 0 : uniform();
     const bool is_cancelled = draw(10) == 0;
@@ -42,17 +44,21 @@ Outcome random_traffic(EngineKind kind, std::uint64_t seed) {
         outcome.ends[i] = network->now();
         delivered += bytes * static_cast<double>(route.size());
       });
-      if (is_cancelled) network->after(after, [&, i, handle] {
-        network->cancel_flow(handle);
-        if (outcome.ends[i] == 0) outcome.ends[i] = -1;
-      });
+      if (is_cancelled)
+        network->after(after, [&, i, handle] {
+          network->cancel_flow(handle);
+          if (outcome.ends[i] == 0) outcome.ends[i] = -1;
+        });
     });
   }
   for (std::uint64_t i = 0; i < 6; ++i) {
     const LinkId link = links[draw(links.size())];
-    const double nominal = capacity[link], factor = i == 0 ? 0 : 0.2 + 1.5 * uniform(), at = uniform();
-    network->after(at, [&, link, nominal, factor] { network->set_capacity(link, nominal * factor); });
-    network->after(at + 0.3 * uniform(), [&, link, nominal] { network->set_capacity(link, nominal); });
+    const double nominal = capacity[link], factor = i == 0 ? 0 : 0.2 + 1.5 * uniform(),
+                 at = uniform();
+    network->after(at,
+                   [&, link, nominal, factor] { network->set_capacity(link, nominal * factor); });
+    network->after(at + 0.3 * uniform(),
+                   [&, link, nominal] { network->set_capacity(link, nominal); });
   }
   network->run();
   double carried = 0;
@@ -62,7 +68,8 @@ Outcome random_traffic(EngineKind kind, std::uint64_t seed) {
     carried += outcome.carried.back();
   }
   for (const double end : outcome.ends) any_cancelled = any_cancelled || end < 0;
-  // What was asked for was delivered: hop bytes of the flows that ended, plus what cancelled ones moved before.
+  // What was asked for was delivered: hop bytes of the flows that ended, plus what cancelled ones
+  // moved before.
   REQUIRE(carried >= delivered * (1 - 1e-9));
   if (!any_cancelled) REQUIRE(carried == Approx(delivered).epsilon(1e-9));
   return outcome;
@@ -78,7 +85,8 @@ TEST_CASE("simgrid and native date every flow alike", "[network]") {
   for (std::size_t i = 0; i < native.ends.size(); ++i) {
     CAPTURE(i);
     REQUIRE(native.ends[i] != 0);
-    // SimGrid's clock runs on through the seeds: a microsecond at 100 s has 1e-14 s of rounding per event.
+    // SimGrid's clock runs on through the seeds: a microsecond at 100 s has 1e-14 s of rounding per
+    // event.
     REQUIRE(simgrid.ends[i] == Approx(native.ends[i]).epsilon(1e-9).margin(1e-12));
   }
   for (std::size_t i = 0; i < native.carried.size(); ++i)
@@ -86,7 +94,8 @@ TEST_CASE("simgrid and native date every flow alike", "[network]") {
 }
 
 TEST_CASE("no link carries more than its capacity allows at any time", "[network]") {
-  // 40 flows over 6 links; every 10 ms each link's bytes since the last look are at most capacity x 10 ms.
+  // 40 flows over 6 links; every 10 ms each link's bytes since the last look are at most capacity x
+  // 10 ms.
   const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid));
   std::vector<double> capacity, seen(6);
   std::vector<LinkId> links;
@@ -96,7 +105,8 @@ TEST_CASE("no link carries more than its capacity allows at any time", "[network
   }
   for (std::uint64_t i = 0; i < 40; ++i) {
     const std::vector<LinkId> route{links[mixed_bits(i) % 6], links[mixed_bits(i, 1) % 6]};
-    network->after(0.01 * static_cast<double>(i), [&, route] { network->start_flow(route, 2e8, {}); });
+    network->after(0.01 * static_cast<double>(i),
+                   [&, route] { network->start_flow(route, 2e8, {}); });
   }
   bool any_full = false;
   std::function<void()> look = [&] {
@@ -114,8 +124,8 @@ TEST_CASE("no link carries more than its capacity allows at any time", "[network
 }
 
 TEST_CASE("a chain of 100 thousand links that share flows is solved", "[network]") {
-  // Flow i crosses links 100 i .. 100 i + 100, all of 2 B/s: the ends are shared by two, so all run at 1 B/s and end
-  // together. SimGrid walks such a chain recursively.
+  // Flow i crosses links 100 i .. 100 i + 100, all of 2 B/s: the ends are shared by two, so all run
+  // at 1 B/s and end together. SimGrid walks such a chain recursively.
   const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid));
   constexpr std::size_t kFlows = 1000, kLength = 100;
   std::vector<LinkId> links;

@@ -9,7 +9,9 @@ using namespace stepcast;
 
 namespace {
 // Engines that share links.
-std::unique_ptr<Network> sharing_network() { return make_network(GENERATE(EngineKind::native, EngineKind::simgrid)); }
+std::unique_ptr<Network> sharing_network() {
+  return make_network(GENERATE(EngineKind::native, EngineKind::simgrid));
+}
 }  // namespace
 
 TEST_CASE("two equal flows on one link each take twice as long", "[network]") {
@@ -40,7 +42,8 @@ TEST_CASE("a flow speeds up when the other one ends", "[network]") {
 TEST_CASE("three flows over two links get the max-min shares", "[network]") {
   // Links a 10, b 16. long: a b; short_a: a; short_b: b.
   // Bertsekas-Gallager filling: a gives 5 to long and short_a; b leaves 16 - 5 = 11 to short_b.
-  // Bytes 50, 100, 99: short_b ends at 9; long at 10; short_a has 50 left at 10, then alone at 10 B/s: 15.
+  // Bytes 50, 100, 99: short_b ends at 9; long at 10; short_a has 50 left at 10, then alone at 10
+  // B/s: 15.
   const auto network = sharing_network();
   const LinkId a = network->link("a", 10), b = network->link("b", 16);
   double both = 0, on_a = 0, on_b = 0;
@@ -54,9 +57,9 @@ TEST_CASE("three flows over two links get the max-min shares", "[network]") {
 }
 
 TEST_CASE("a late flow squeezes one whose bottleneck was elsewhere", "[network]") {
-  // a 10 shared by x (a) and y (a b), 5 each; b 20. At 2 s five flows join on b: y is one of 6 there, 20/6 < 5,
-  // so x rises to 10 - 20/6 = 20/3. x has 100 - 10 = 90 left: done at 2 + 90 / (20/3) = 15.5 s, before the joiners
-  // (1000 B each) end.
+  // a 10 shared by x (a) and y (a b), 5 each; b 20. At 2 s five flows join on b: y is one of 6
+  // there, 20/6 < 5, so x rises to 10 - 20/6 = 20/3. x has 100 - 10 = 90 left: done at 2 + 90 /
+  // (20/3) = 15.5 s, before the joiners (1000 B each) end.
   const auto network = sharing_network();
   const LinkId a = network->link("a", 10), b = network->link("b", 20);
   double x = 0;
@@ -70,7 +73,8 @@ TEST_CASE("a late flow squeezes one whose bottleneck was elsewhere", "[network]"
 }
 
 TEST_CASE("capacity changes act on flows under way in both directions", "[network]") {
-  // 200 B at 10 B/s; 20 B/s from 5 s (50 B done), 5 B/s from 10 s (150 B done): 50 B at 5 B/s end at 20 s.
+  // 200 B at 10 B/s; 20 B/s from 5 s (50 B done), 5 B/s from 10 s (150 B done): 50 B at 5 B/s end
+  // at 20 s.
   const auto network = sharing_network();
   const std::vector<LinkId> route{network->link("a", 10)};
   double end = 0;
@@ -108,7 +112,8 @@ TEST_CASE("a cancelled flow leaves its share and never calls back", "[network]")
 }
 
 TEST_CASE("a flow without links completes in the instant it starts", "[network]") {
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
+  const auto network =
+      make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   double end = -1;
   bool cancelled_ran = false;
   network->after(3, [&] {
@@ -121,7 +126,8 @@ TEST_CASE("a flow without links completes in the instant it starts", "[network]"
 }
 
 TEST_CASE("timers of one instant run in the order in which they were set", "[network]") {
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
+  const auto network =
+      make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   std::vector<int> order;
   network->after(2, [&] { order.push_back(1); });
   const auto cancelled = network->after(2, [&] { order.push_back(2); });
@@ -134,7 +140,8 @@ TEST_CASE("timers of one instant run in the order in which they were set", "[net
 
 TEST_CASE("a fraction of a byte takes its time", "[network]") {
   // 0.375 B at 0.5 B/s: 0.75 s.
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
+  const auto network =
+      make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   double end = 0;
   network->start_flow(std::vector{network->link("a", 0.5)}, 0.375, [&] { end = network->now(); });
   network->run();
@@ -142,17 +149,20 @@ TEST_CASE("a fraction of a byte takes its time", "[network]") {
 }
 
 TEST_CASE("an exception of a callback comes out of run", "[network]") {
-  const auto network = make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
+  const auto network =
+      make_network(GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic));
   network->after(1, [] { throw std::runtime_error("from a callback"); });
   REQUIRE_THROWS_WITH(network->run(), "from a callback");
 }
 
 TEST_CASE("the analytic network lets flows ignore each other", "[network]") {
-  // 10 B/s then 4 B/s on the route: min 4 -> 100 B in 25 s, however many share. Raised to 8 at 5 s: 20 B done, 80 / 8 = 10 s.
+  // 10 B/s then 4 B/s on the route: min 4 -> 100 B in 25 s, however many share. Raised to 8 at 5 s:
+  // 20 B done, 80 / 8 = 10 s.
   const auto network = make_network(EngineKind::analytic);
   const LinkId a = network->link("a", 10), b = network->link("b", 4);
   std::vector<double> ends;
-  for (int i = 0; i < 3; ++i) network->start_flow(std::vector{a, b}, 100, [&] { ends.push_back(network->now()); });
+  for (int i = 0; i < 3; ++i)
+    network->start_flow(std::vector{a, b}, 100, [&] { ends.push_back(network->now()); });
   network->after(5, [&] { network->set_capacity(b, 8); });
   network->run();
   REQUIRE(ends.size() == 3);

@@ -1,4 +1,5 @@
-// A ring all-reduce message by message against one persistent flow per ring edge: what the executor simplifies.
+// A ring all-reduce message by message against one persistent flow per ring edge: what the executor
+// simplifies.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -18,12 +19,19 @@ struct Ring {
 };
 constexpr double kAlpha = 2e-6;  // seconds per message
 
-/// 2 (n-1) rounds of chunks S / n; a rank sends round r when it has received round r - 1 and sent it itself.
+/// 2 (n-1) rounds of chunks S / n; a rank sends round r when it has received round r - 1 and sent
+/// it itself.
 class RoundsOfRing {
  public:
   RoundsOfRing(Network& network, const Ring& ring, double buffer)
-      : network_(network), ring_(ring), ranks_(ring.ready.size()), chunk_(buffer / static_cast<double>(ranks_)),
-        sent_(ranks_, 0), received_(ranks_, 0), is_sending_(ranks_, false), is_ready_(ranks_, false) {
+      : network_(network),
+        ring_(ring),
+        ranks_(ring.ready.size()),
+        chunk_(buffer / static_cast<double>(ranks_)),
+        sent_(ranks_, 0),
+        received_(ranks_, 0),
+        is_sending_(ranks_, false),
+        is_ready_(ranks_, false) {
     for (std::size_t rank = 0; rank < ranks_; ++rank)
       network_.after(ring.ready[rank], [this, rank] {
         is_ready_[rank] = true;
@@ -34,7 +42,9 @@ class RoundsOfRing {
 
  private:
   void advance(std::size_t rank) {
-    if (!is_ready_[rank] || is_sending_[rank] || sent_[rank] == 2 * (ranks_ - 1) || sent_[rank] > received_[rank]) return;
+    if (!is_ready_[rank] || is_sending_[rank] || sent_[rank] == 2 * (ranks_ - 1) ||
+        sent_[rank] > received_[rank])
+      return;
     is_sending_[rank] = true;
     network_.after(kAlpha, [this, rank] {
       network_.start_flow(ring_.routes[rank], chunk_, [this, rank] {
@@ -68,17 +78,21 @@ double by_persistent_flows(const std::vector<double>& capacities, const Ring& ri
   for (const double capacity : capacities) network->link("l", capacity);
   const double n = static_cast<double>(ring.ready.size());
   double end = 0;
-  network->after(*std::max_element(ring.ready.begin(), ring.ready.end()) + 2 * (n - 1) * kAlpha, [&] {
-    for (const auto& route : ring.routes) network->start_flow(route, 2 * (n - 1) / n * buffer, [&] { end = std::max(end, network->now()); });
-  });
+  network->after(*std::max_element(ring.ready.begin(), ring.ready.end()) + 2 * (n - 1) * kAlpha,
+                 [&] {
+                   for (const auto& route : ring.routes)
+                     network->start_flow(route, 2 * (n - 1) / n * buffer,
+                                         [&] { end = std::max(end, network->now()); });
+                 });
   network->run();
   return end;
 }
 }  // namespace
 
 TEST_CASE("persistent flows time a ring all-reduce like its messages", "[network]") {
-  // Both are 2 (n-1) (S / n / B + alpha) after the last rank is ready: one slower link without skew, any skew with equal
-  // links. (Together they part by up to one chunk: the slow link may send its first chunk before the last rank is ready.)
+  // Both are 2 (n-1) (S / n / B + alpha) after the last rank is ready: one slower link without
+  // skew, any skew with equal links. (Together they part by up to one chunk: the slow link may send
+  // its first chunk before the last rank is ready.)
   const std::size_t ranks = GENERATE(2u, 4u, 16u, 64u);
   const double buffer = GENERATE(1e6, 1e9);
   const bool is_skewed = GENERATE(false, true);
@@ -90,15 +104,18 @@ TEST_CASE("persistent flows time a ring all-reduce like its messages", "[network
     ring.routes.push_back({static_cast<LinkId>(rank)});
     ring.ready.push_back(is_skewed ? uniform_from_bits(mixed_bits(7, rank)) * buffer / 50e9 : 0);
   }
-  const double rounds = by_rounds(capacities, ring, buffer), flows = by_persistent_flows(capacities, ring, buffer);
+  const double rounds = by_rounds(capacities, ring, buffer),
+               flows = by_persistent_flows(capacities, ring, buffer);
   const double n = static_cast<double>(ranks);
-  const double closed = *std::max_element(ring.ready.begin(), ring.ready.end()) + 2 * (n - 1) * (buffer / n / (is_skewed ? 50e9 : 40e9) + kAlpha);
+  const double closed = *std::max_element(ring.ready.begin(), ring.ready.end()) +
+                        2 * (n - 1) * (buffer / n / (is_skewed ? 50e9 : 40e9) + kAlpha);
   REQUIRE(flows == Approx(closed).epsilon(1e-9));
   REQUIRE(rounds == Approx(flows).epsilon(0.01));
 }
 
 TEST_CASE("persistent flows time a ring over shared uplinks like its messages", "[network]") {
-  // Ranks dealt over two leaves in turn: every edge crosses, n / 2 of them share each direction's uplink of 4 x 50 GB/s.
+  // Ranks dealt over two leaves in turn: every edge crosses, n / 2 of them share each direction's
+  // uplink of 4 x 50 GB/s.
   const std::size_t ranks = GENERATE(8u, 16u, 64u);
   CAPTURE(ranks);
   std::vector<double> capacities(ranks, 50e9);
@@ -108,5 +125,6 @@ TEST_CASE("persistent flows time a ring over shared uplinks like its messages", 
     ring.routes.push_back({static_cast<LinkId>(rank), static_cast<LinkId>(ranks + rank % 2)});
     ring.ready.push_back(0);
   }
-  REQUIRE(by_rounds(capacities, ring, 1e9) == Approx(by_persistent_flows(capacities, ring, 1e9)).epsilon(0.01));
+  REQUIRE(by_rounds(capacities, ring, 1e9) ==
+          Approx(by_persistent_flows(capacities, ring, 1e9)).epsilon(0.01));
 }

@@ -1,4 +1,5 @@
-// Two roads, one answer: whole steps on both sharing engines, and on the analytic one where nothing shares.
+// Two roads, one answer: whole steps on both sharing engines, and on the analytic one where nothing
+// shares.
 #include <cmath>
 #include <numeric>
 
@@ -16,12 +17,13 @@ StepOutcome run(const Job& job, EngineKind kind) {
   return execute_step(job, *network, {});
 }
 
-/// Small pipelines with everything that may differ between workers: contention, stragglers, jitter, pauses, host-bound
-/// segments, overlap slowdown, changing links.
+/// Small pipelines with everything that may differ between workers: contention, stragglers, jitter,
+/// pauses, host-bound segments, overlap slowdown, changing links.
 PipelineShape random_shape(std::uint64_t seed) {
   std::uint64_t counter = 0;
   const auto draw = [&](int least, int most) {
-    return least + static_cast<int>(mixed_bits(seed, ++counter) % static_cast<std::uint64_t>(most - least + 1));
+    return least + static_cast<int>(mixed_bits(seed, ++counter) %
+                                    static_cast<std::uint64_t>(most - least + 1));
   };
   PipelineShape shape;
   shape.seed = seed;
@@ -45,12 +47,15 @@ Job random_job(std::uint64_t seed) {
   if (seed % 3 == 0) job.workers[seed % job.workers.size()].pause = 0.07;
   for (std::uint64_t i = 0; i < seed % 4; ++i)
     job.link_events.push_back({static_cast<int>(mixed_bits(seed, 100 + i) % job.node_ports.size()),
-                               uniform_from_bits(mixed_bits(seed, 200 + i)), 0.3 + uniform_from_bits(mixed_bits(seed, 300 + i))});
+                               uniform_from_bits(mixed_bits(seed, 200 + i)),
+                               0.3 + uniform_from_bits(mixed_bits(seed, 300 + i))});
   return job;
 }
 }  // namespace
 
-TEST_CASE("simgrid and native agree on random steps with contention and stragglers and link changes", "[executor]") {
+TEST_CASE(
+    "simgrid and native agree on random steps with contention and stragglers and link changes",
+    "[executor]") {
   const std::uint64_t seed = GENERATE(range(1, 61));
   CAPTURE(seed);
   const Job job = random_job(seed);
@@ -62,20 +67,24 @@ TEST_CASE("simgrid and native agree on random steps with contention and straggle
     for (std::size_t i = 0; i < kCategories; ++i) {
       sum += native.per_worker[worker][i];
       REQUIRE(native.per_worker[worker][i] >= -1e-12);
-      REQUIRE(simgrid.per_worker[worker][i] == Approx(native.per_worker[worker][i]).epsilon(1e-9).margin(1e-9 * native.step_s));
+      REQUIRE(simgrid.per_worker[worker][i] ==
+              Approx(native.per_worker[worker][i]).epsilon(1e-9).margin(1e-9 * native.step_s));
     }
     REQUIRE(sum == Approx(native.step_s).epsilon(1e-9));
   }
-  for (const LinkLoad& load : native.busiest) REQUIRE(load.utilisation <= 1.3 + 1e-9);  // link events raise to at most 1.3
+  for (const LinkLoad& load : native.busiest)
+    REQUIRE(load.utilisation <= 1.3 + 1e-9);  // link events raise to at most 1.3
 }
 
 TEST_CASE("the analytic network equals the others where no two flows share a link", "[executor]") {
-  // One stage: every port carries one ring edge in each direction. Two stages and one replica: activations one way, gradients
-  // the other, one message at a time per lane.
+  // One stage: every port carries one ring edge in each direction. Two stages and one replica:
+  // activations one way, gradients the other, one message at a time per lane.
   PipelineShape shape = random_shape(static_cast<std::uint64_t>(GENERATE(range(1, 11))));
   shape.nodes_per_leaf = 64;
-  if (shape.seed % 2 == 0) shape.stages = 1;
-  else shape.stages = 2, shape.replicas = 1;
+  if (shape.seed % 2 == 0)
+    shape.stages = 1;
+  else
+    shape.stages = 2, shape.replicas = 1;
   const Job job = pipeline_job(shape);
   const double native = run(job, EngineKind::native).step_s;
   REQUIRE(run(job, EngineKind::analytic).step_s == Approx(native).epsilon(1e-9));
@@ -100,8 +109,10 @@ TEST_CASE("the bytes of a pipeline step are those of its formulas", "[executor]"
   shape.replicas = 4;
   shape.micro_batches = 5;
   const StepOutcome outcome = run(pipeline_job(shape), EngineKind::native);
-  REQUIRE(outcome.payload_bytes[static_cast<std::size_t>(GroupKind::pp)] == Approx(4 * 2 * 2 * 5 * 50e6).epsilon(1e-12));
-  REQUIRE(outcome.payload_bytes[static_cast<std::size_t>(GroupKind::dp)] == Approx(3 * 4 * 1.5 * 40e9).epsilon(1e-12));
+  REQUIRE(outcome.payload_bytes[static_cast<std::size_t>(GroupKind::pp)] ==
+          Approx(4 * 2 * 2 * 5 * 50e6).epsilon(1e-12));
+  REQUIRE(outcome.payload_bytes[static_cast<std::size_t>(GroupKind::dp)] ==
+          Approx(3 * 4 * 1.5 * 40e9).epsilon(1e-12));
 }
 
 TEST_CASE("a step is the same to the last bit each time", "[executor]") {

@@ -17,13 +17,17 @@ StepOutcome run(const Job& job, EngineKind kind, const ExecuteOptions& options =
   const auto network = make_network(kind);
   StepOutcome outcome = execute_step(job, *network, options);
   for (const Breakdown& breakdown : outcome.per_worker)
-    REQUIRE(std::accumulate(breakdown.begin(), breakdown.end(), 0.0) == Approx(outcome.step_s).epsilon(1e-9));
+    REQUIRE(std::accumulate(breakdown.begin(), breakdown.end(), 0.0) ==
+            Approx(outcome.step_s).epsilon(1e-9));
   return outcome;
 }
-EngineKind any_engine() { return GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic); }
+EngineKind any_engine() {
+  return GENERATE(EngineKind::native, EngineKind::simgrid, EngineKind::analytic);
+}
 constexpr auto after = ProgramBuilder::after;
 
-/// Two replicas that compute `seconds` and reduce 20 bytes per edge over links of 10 B/s of their own.
+/// Two replicas that compute `seconds` and reduce 20 bytes per edge over links of 10 B/s of their
+/// own.
 Job two_replicas(double seconds) {
   Job job;
   ProgramBuilder program(job.names);
@@ -39,8 +43,8 @@ Job two_replicas(double seconds) {
 }  // namespace
 
 TEST_CASE("a collective starts when its last worker arrives", "[executor]") {
-  // Worker 0 computes 1 s, worker 1 is 3x slower. At 3 s: start-up 0.5 s, then 20 B at 10 B/s: 5.5 s.
-  // Worker 0: 1 s compute, 2 s waiting for the straggler, 2.5 s exposed.
+  // Worker 0 computes 1 s, worker 1 is 3x slower. At 3 s: start-up 0.5 s, then 20 B at 10 B/s: 5.5
+  // s. Worker 0: 1 s compute, 2 s waiting for the straggler, 2.5 s exposed.
   Job job = two_replicas(1);
   job.workers[1].slowdown = 3;
   const StepOutcome outcome = run(job, any_engine());
@@ -100,7 +104,8 @@ TEST_CASE("a collective without peers is a plain delay", "[executor]") {
 }
 
 TEST_CASE("a reduction hides behind the compute that does not need it", "[executor]") {
-  // Bucket 0 leaves at 1 s (2 s on the wire), compute goes on until 4 s; bucket 1 leaves at 4 s: 6 s. Exposed 2 s.
+  // Bucket 0 leaves at 1 s (2 s on the wire), compute goes on until 4 s; bucket 1 leaves at 4 s: 6
+  // s. Exposed 2 s.
   Job job;
   ProgramBuilder program(job.names);
   program.work("backward", 1.0);
@@ -138,10 +143,11 @@ TEST_CASE("two rings on one link take turns by halves", "[executor]") {
 TEST_CASE("a two-stage 1F1B pipeline keeps its exact dates", "[executor]") {
   // F 1 s, B 2 s, message 5 B at 10 B/s + 0.25 s latency = 0.75 s. m = 2 micro-batches.
   //   stage 0: F0 0-1, F1 1-2, B0 from the gradient's arrival, B1
-  //   stage 1: act0 at 1.75: F0 1.75-2.75, B0 2.75-4.75; act1 at 2.75 (sent at 2); F1 4.75-5.75, B1 5.75-7.75
-  //   stage 0: grad0 at 5.5: B0 5.5-7.5; grad1 at 8.5: B1 8.5-10.5
-  // stage 0: compute 6; waits 2-5.5: the message was sent at 4.75: bubble 2.75, exposed 0.75; waits 7.5-8.5: sent at
-  // 7.75: bubble 0.25, exposed 0.75. stage 1: compute 6; 0-1.75: bubble 1, exposed 0.75; grad1 leaves 7.75-8.5: exposed 0.75; then 2.
+  //   stage 1: act0 at 1.75: F0 1.75-2.75, B0 2.75-4.75; act1 at 2.75 (sent at 2); F1 4.75-5.75,
+  //   B1 5.75-7.75 stage 0: grad0 at 5.5: B0 5.5-7.5; grad1 at 8.5: B1 8.5-10.5
+  // stage 0: compute 6; waits 2-5.5: the message was sent at 4.75: bubble 2.75, exposed 0.75;
+  // waits 7.5-8.5: sent at 7.75: bubble 0.25, exposed 0.75. stage 1: compute 6; 0-1.75: bubble 1,
+  // exposed 0.75; grad1 leaves 7.75-8.5: exposed 0.75; then 2.
   Job job;
   for (int stage = 0; stage < 2; ++stage) {
     ProgramBuilder program(job.names);
@@ -184,8 +190,9 @@ TEST_CASE("a two-stage 1F1B pipeline keeps its exact dates", "[executor]") {
 }
 
 TEST_CASE("a host that issues slowly stretches a segment and owns the gap", "[executor]") {
-  // Three kernels of 1 s, launched 2 s apart (issued at 2, 4, 6): the last starts at 6: finish 7, gap 4.
-  // Bounds: issued 2 with 3 left, 4 with 2 left, 6 with 1 left -> max(5, 6, 7). Twice as slow: max(8, 8, 8) = 8, gap 2.
+  // Three kernels of 1 s, launched 2 s apart (issued at 2, 4, 6): the last starts at 6: finish 7,
+  // gap 4. Bounds: issued 2 with 3 left, 4 with 2 left, 6 with 1 left -> max(5, 6, 7). Twice as
+  // slow: max(8, 8, 8) = 8, gap 2.
   Job job;
   ProgramBuilder program(job.names);
   Segment segment;
@@ -214,8 +221,9 @@ TEST_CASE("a host that issues slowly stretches a segment and owns the gap", "[ex
 }
 
 TEST_CASE("the host runs ahead while the GPU waits", "[executor]") {
-  // Two segments of one 1 s kernel with 2 s host time each; the second waits for a reduction that ends at 10 s, by when its
-  // launch (at 4 s) is long done: first 2-3, reduction 3-13 (100 B at 10 B/s), second 13-14.
+  // Two segments of one 1 s kernel with 2 s host time each; the second waits for a reduction that
+  // ends at 10 s, by when its launch (at 4 s) is long done: first 2-3, reduction 3-13 (100 B at 10
+  // B/s), second 13-14.
   Job job;
   ProgramBuilder program(job.names);
   Segment segment;
@@ -236,8 +244,9 @@ TEST_CASE("the host runs ahead while the GPU waits", "[executor]") {
 }
 
 TEST_CASE("compute goes slower while bytes of its worker are on the wire", "[executor]") {
-  // Bucket on the wire 1-3 s (20 B at 10 B/s), slowdown 2 in overlap. Second segment of 4 s from 1 s: 1 s done by 3 s, 3 left:
-  // ends at 6. With only half of it scaled (2 + 2 fixed): speed 1 / 1.5; 4/3 done by 3 s, 8/3 left: 5.667 s.
+  // Bucket on the wire 1-3 s (20 B at 10 B/s), slowdown 2 in overlap. Second segment of 4 s from 1
+  // s: 1 s done by 3 s, 3 left: ends at 6. With only half of it scaled (2 + 2 fixed): speed 1
+  // / 1.5; 4/3 done by 3 s, 8/3 left: 5.667 s.
   const double scaled = GENERATE(4.0, 2.0);
   Job job;
   job.compute_slowdown_in_overlap = 2;
@@ -258,9 +267,10 @@ TEST_CASE("compute goes slower while bytes of its worker are on the wire", "[exe
 }
 
 TEST_CASE("host bounds and overlap together keep the launches that are past", "[executor]") {
-  // One segment at 1 s: kernels of 1 and 2 s; launches at 1 and 2 s (host runs ahead from 0 with 1 s each, after a first
-  // segment without host time): kernel 1 at 1, kernel 2 launched at 2. Wire busy 1-3, factor 2.
-  // Kernel 1: 1-3 (half speed); kernel 2: 3-5. The launch at 2 leaves 2 s: half done speed until 3 -> 0.5, then 1.5: 4.5 < 5.
+  // One segment at 1 s: kernels of 1 and 2 s; launches at 1 and 2 s (host runs ahead from 0 with 1
+  // s each, after a first segment without host time): kernel 1 at 1, kernel 2 launched at 2. Wire
+  // busy 1-3, factor 2. Kernel 1: 1-3 (half speed); kernel 2: 3-5. The launch at 2 leaves 2 s: half
+  // done speed until 3 -> 0.5, then 1.5: 4.5 < 5.
   Job job;
   job.compute_slowdown_in_overlap = 2;
   ProgramBuilder program(job.names);
@@ -290,7 +300,8 @@ TEST_CASE("a pause delays the first compute op and is its own time", "[executor]
   REQUIRE(seconds_of(outcome.per_worker[1], Category::straggler_wait) == near(4));
 }
 
-TEST_CASE("jitter is lognormal with mean one and the slowest of the lockstep ranks counts", "[executor]") {
+TEST_CASE("jitter is lognormal with mean one and the slowest of the lockstep ranks counts",
+          "[executor]") {
   Job job = two_replicas(1);
   job.seed = 5;
   for (Worker& worker : job.workers) {
@@ -300,11 +311,12 @@ TEST_CASE("jitter is lognormal with mean one and the slowest of the lockstep ran
   // 1 s x exp(0.1 z - 0.005) of the slower worker + 2.5 s, z drawn from (seed, rank, op 0).
   double slowest = 0;
   for (std::uint64_t rank = 0; rank < 2; ++rank)
-    slowest = std::max(slowest, std::exp(0.1 * normal_from_bits(mixed_bits(mixed_bits(5, rank), 0)) - 0.005));
+    slowest = std::max(
+        slowest, std::exp(0.1 * normal_from_bits(mixed_bits(mixed_bits(5, rank), 0)) - 0.005));
   REQUIRE(run(job, any_engine()).step_s == near(slowest + 2.5));
 
-  // Many seeds: the mean of one rank's factor is 1 (standard error 0.1 / sqrt(4000) = 0.0016); of the slowest of 8,
-  // exp(0.1 * 1.4236 ...) about 1.15.
+  // Many seeds: the mean of one rank's factor is 1 (standard error 0.1 / sqrt(4000) = 0.0016); of
+  // the slowest of 8, exp(0.1 * 1.4236 ...) about 1.15.
   Job alone;
   ProgramBuilder program(alone.names);
   program.work("forward", 1.0);
@@ -314,13 +326,15 @@ TEST_CASE("jitter is lognormal with mean one and the slowest of the lockstep ran
   for (const auto& [ranks, expected] : {std::pair{1, 1.0}, std::pair{8, 1.15}}) {
     alone.workers[0].jitter_ranks = ranks;
     double sum = 0;
-    for (alone.seed = 1; alone.seed <= 4000; ++alone.seed) sum += execute_step(alone, *make_network(EngineKind::native)).step_s;
+    for (alone.seed = 1; alone.seed <= 4000; ++alone.seed)
+      sum += execute_step(alone, *make_network(EngineKind::native)).step_s;
     REQUIRE(sum / 4000 == Approx(expected).epsilon(0.007));
   }
 }
 
 TEST_CASE("a link event changes the flows under way", "[executor]") {
-  // Reduction from 1.5 s, 20 B at 10 B/s; at 2.5 s the node's port drops to half: 10 B left at 5 B/s: 4.5 s.
+  // Reduction from 1.5 s, 20 B at 10 B/s; at 2.5 s the node's port drops to half: 10 B left at 5
+  // B/s: 4.5 s.
   Job job = two_replicas(1);
   job.node_ports = {{0}, {1}};
   job.link_events = {{0, 2.5, 0.5}, {1, 100, 0.1}};
@@ -338,11 +352,14 @@ TEST_CASE("a step that cannot go on names two waiting workers and their ops", "[
     job.programs.push_back(program.program);
     add_worker(job, static_cast<std::uint32_t>(stage), stage);
   }
-  for (std::uint32_t from = 0; from < 2; ++from) job.channels.push_back({from, 1 - from, {}, Seconds(0)});
+  for (std::uint32_t from = 0; from < 2; ++from)
+    job.channels.push_back({from, 1 - from, {}, Seconds(0)});
   const auto network = make_network(any_engine());
-  REQUIRE_THROWS_WITH(execute_step(job, *network),
-                      "the step cannot go on: worker 0 (stage 0, replica 0) waits in 'forward' (op 0 of lane compute, not started); "
-                      "worker 1 (stage 1, replica 0) waits in 'forward' (op 0 of lane compute, not started)");
+  REQUIRE_THROWS_WITH(
+      execute_step(job, *network),
+      "the step cannot go on: worker 0 (stage 0, replica 0) waits in 'forward' (op 0 of lane "
+      "compute, not started); "
+      "worker 1 (stage 1, replica 0) waits in 'forward' (op 0 of lane compute, not started)");
 }
 
 TEST_CASE("data loading beside the GPU owns the wait for it", "[executor]") {

@@ -36,7 +36,8 @@ TEST_CASE("a cast reduces half the bytes between encode and decode", "[graph]") 
 }
 
 TEST_CASE("payloads that do not add up are gathered from every rank", "[graph]") {
-  // top 10 % of 120: 12 values of 4 bytes and 12 indices of 4 bytes = 96 bytes from each of 4 ranks.
+  // top 10 % of 120: 12 values of 4 bytes and 12 indices of 4 bytes = 96 bytes from each of 4
+  // ranks.
   const std::vector<GraphOp> topk = gradient_lane({CompressionScheme::topk, 0.1, 0});
   REQUIRE(topk[1].collective == Collective::all_gather);
   REQUIRE(topk[1].buffer == Bytes(4 * 96));
@@ -50,9 +51,11 @@ TEST_CASE("payloads that do not add up are gathered from every rank", "[graph]")
 
 TEST_CASE("one bit travels with a scale per block as the runtime sends it", "[graph]") {
   const std::int64_t elements = 10 * runtime::kBlock;
-  const CompressedBucket code = compressed({.scheme = CompressionScheme::onebit}, {.elements = elements}, 4, 4);
+  const CompressedBucket code =
+      compressed({.scheme = CompressionScheme::onebit}, {.elements = elements}, 4, 4);
   REQUIRE_FALSE(code.is_summable);
-  REQUIRE(code.payload.value == runtime::blocks_of(elements) * runtime::words_per_block(runtime::BlockFormat::sign) * 4);
+  REQUIRE(code.payload.value ==
+          runtime::blocks_of(elements) * runtime::words_per_block(runtime::BlockFormat::sign) * 4);
 }
 
 TEST_CASE("a server's answer is one payload to decode", "[graph]") {
@@ -62,7 +65,10 @@ TEST_CASE("a server's answer is one payload to decode", "[graph]") {
     scenario.sync.server.count = servers;
     const StepGraph graph = build_step_graph(scenario, tiny_work(4));
     for (const GraphOp& op : graph.stages[0].ops)
-      if (op.name == op::decode) return std::get<StreamShape>(graph.stages[0].works[static_cast<std::size_t>(op.work)].ops.front().shape).read.value;
+      if (op.name == op::decode)
+        return std::get<StreamShape>(
+                   graph.stages[0].works[static_cast<std::size_t>(op.work)].ops.front().shape)
+            .read.value;
     return std::int64_t{0};
   };
   REQUIRE(decoded_bytes(0) == 4 * 19);  // 120 bits and a scale from each of 4 ranks
@@ -70,8 +76,9 @@ TEST_CASE("a server's answer is one payload to decode", "[graph]") {
 }
 
 TEST_CASE("PowerSGD reduces both factors and what has none", "[graph]") {
-  // Rank 1. Blocks: 4 x 6 -> p 4, q 6 of 24 elements; head 5 x 2 -> 5 + 2 of 10; embedding without a matrix product counts
-  // as 3 x 3 (sqrt 10): 3 + 3 of 9. p = 4*4 + 5 + 3 = 24, q = 4*6 + 2 + 3 = 29; plain = 120 - (96 + 10 + 9) = 5.
+  // Rank 1. Blocks: 4 x 6 -> p 4, q 6 of 24 elements; head 5 x 2 -> 5 + 2 of 10; embedding without
+  // a matrix product counts as 3 x 3 (sqrt 10): 3 + 3 of 9. p = 4*4 + 5 + 3 = 24, q = 4*6 + 2 + 3 =
+  // 29; plain = 120 - (96 + 10 + 9) = 5.
   const std::vector<GraphOp> lane = gradient_lane({CompressionScheme::powersgd, 0, 1});
   std::vector<std::int64_t> reduced;
   for (const GraphOp& op : lane)
@@ -81,7 +88,8 @@ TEST_CASE("PowerSGD reduces both factors and what has none", "[graph]") {
 
 TEST_CASE("compression under ZeRO scatters the smaller buffer", "[graph]") {
   const std::vector<GraphOp> lane = gradient_lane({CompressionScheme::int8, 0, 0}, 1);
-  const auto reduce = std::find_if(lane.begin(), lane.end(), [](const GraphOp& op) { return op.name == op::grad_reduce; });
+  const auto reduce = std::find_if(lane.begin(), lane.end(),
+                                   [](const GraphOp& op) { return op.name == op::grad_reduce; });
   REQUIRE(reduce->collective == Collective::reduce_scatter);
   REQUIRE(reduce->buffer == Bytes(120));
 }

@@ -22,12 +22,14 @@ TEST_CASE("a graph that loses a receive names the message", "[graph]") {
 TEST_CASE("a graph whose message changes its size on the way says so", "[graph]") {
   StepGraph graph = sound();
   first(graph, 1, GraphOp::Kind::recv).buffer = Bytes(7);
-  REQUIRE_THAT(graph_fault(graph), Catch::Contains("100 bytes at its source and 7 at its destination"));
+  REQUIRE_THAT(graph_fault(graph),
+               Catch::Contains("100 bytes at its source and 7 at its destination"));
 }
 TEST_CASE("a graph that waits in a circle names an op of it", "[graph]") {
   StepGraph graph = sound();
   // The first work waits for the last op of its own stage.
-  first(graph, 0, GraphOp::Kind::work).after.push_back(static_cast<int>(graph.stages[0].ops.size()) - 1);
+  first(graph, 0, GraphOp::Kind::work)
+      .after.push_back(static_cast<int>(graph.stages[0].ops.size()) - 1);
   REQUIRE_THAT(graph_fault(graph), Catch::Contains("can never start"));
 }
 TEST_CASE("a graph that waits for an op that does not exist is refused", "[graph]") {

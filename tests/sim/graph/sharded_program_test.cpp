@@ -23,12 +23,15 @@ std::vector<std::size_t> gathers(const StageGraph& graph) {
   return indices(graph, [](const GraphOp& op) { return op.name == op::param_gather; });
 }
 std::vector<std::size_t> works(const StageGraph& graph) {
-  return indices(graph, [](const GraphOp& op) { return op.name == phase::forward || op.name == phase::backward; });
+  return indices(graph, [](const GraphOp& op) {
+    return op.name == phase::forward || op.name == phase::backward;
+  });
 }
 }  // namespace
 
 TEST_CASE("FSDP gathers each layer before forward and again before backward", "[graph]") {
-  // Layers: embedding, 3 blocks, head. Forward gathers 5; backward gathers all but the head, which is still there: 4.
+  // Layers: embedding, 3 blocks, head. Forward gathers 5; backward gathers all but the head, which
+  // is still there: 4.
   const StageGraph graph = fsdp(tiny_scenario(1, 4, 1), 3);
   REQUIRE(gathers(graph).size() == 9);
   std::int64_t bytes = 0;
@@ -48,7 +51,8 @@ TEST_CASE("without resharding backward gathers nothing", "[graph]") {
 TEST_CASE("gradient accumulation gathers and reduces per micro-batch", "[graph]") {
   const StageGraph graph = fsdp(tiny_scenario(1, 4, 3), 3);
   REQUIRE(gathers(graph).size() == 27);
-  REQUIRE(indices(graph, [](const GraphOp& op) { return op.name == op::grad_reduce; }).size() == 15);
+  REQUIRE(indices(graph, [](const GraphOp& op) { return op.name == op::grad_reduce; }).size() ==
+          15);
 }
 
 TEST_CASE("a gather runs beside the layers before it as far ahead as prefetch says", "[graph]") {
@@ -65,7 +69,8 @@ TEST_CASE("a gather runs beside the layers before it as far ahead as prefetch sa
       if (expected < 0)
         REQUIRE(after.empty());
       else
-        REQUIRE(after == std::vector<int>{static_cast<int>(forward[static_cast<std::size_t>(expected)])});
+        REQUIRE(after ==
+                std::vector<int>{static_cast<int>(forward[static_cast<std::size_t>(expected)])});
     }
   }
 }
@@ -82,5 +87,7 @@ TEST_CASE("in a pipeline FSDP keeps layers over micro-batches and reduces once",
   scenario.strategy.reshard_after_forward = false;
   const StageGraph graph = fsdp(scenario, 4);  // stage 0: embedding and 2 blocks
   REQUIRE(gathers(graph).size() == 3);
-  REQUIRE(indices(graph, [](const GraphOp& op) { return op.name == op::grad_reduce && op.group == GroupKind::dp; }).size() == 3);
+  REQUIRE(indices(graph, [](const GraphOp& op) {
+            return op.name == op::grad_reduce && op.group == GroupKind::dp;
+          }).size() == 3);
 }

@@ -15,7 +15,9 @@ std::vector<GraphOp> ops_where(const StageGraph& graph, auto wanted) {
   return found;
 }
 std::vector<GraphOp> collectives(const StageGraph& graph, std::string_view name) {
-  return ops_where(graph, [&](const GraphOp& op) { return op.kind == GraphOp::Kind::collective && op.name == name; });
+  return ops_where(graph, [&](const GraphOp& op) {
+    return op.kind == GraphOp::Kind::collective && op.name == name;
+  });
 }
 std::vector<std::int64_t> buffers(const std::vector<GraphOp>& ops) {
   std::vector<std::int64_t> bytes;
@@ -35,15 +37,17 @@ TEST_CASE("plain data parallel reduces every gradient byte once", "[graph]") {
   REQUIRE(reduced[0].group == GroupKind::dp);
 }
 
-TEST_CASE("gradient buckets close at the parameter that fills them and leave while backward runs", "[graph]") {
-  // Backward order: head 10, block matrices 25 each, embedding 10 (fp32: 40, 100, 100, 40 bytes). Limit 120 bytes:
-  // head + block = 140 closes; block 100 + embedding 40 = 140 closes.
+TEST_CASE("gradient buckets close at the parameter that fills them and leave while backward runs",
+          "[graph]") {
+  // Backward order: head 10, block matrices 25 each, embedding 10 (fp32: 40, 100, 100, 40 bytes).
+  // Limit 120 bytes: head + block = 140 closes; block 100 + embedding 40 = 140 closes.
   Scenario scenario = tiny_scenario(1, 2, 1);
   scenario.strategy.bucket_bytes = Bytes(120);
   const StageGraph stage = build_step_graph(scenario, tiny_work(2)).stages[0];
   const std::vector<GraphOp> reduced = collectives(stage, op::grad_reduce);
   REQUIRE(buffers(reduced) == std::vector<std::int64_t>{140, 140});
-  // The first leaves after the first piece of the backward: head (2 ops) and the last block (2 ops).
+  // The first leaves after the first piece of the backward: head (2 ops) and the last block (2
+  // ops).
   REQUIRE(reduced[0].after.size() == 1);
   const GraphOp& piece = stage.ops[static_cast<std::size_t>(reduced[0].after[0])];
   REQUIRE(piece.name == phase::backward);
@@ -61,7 +65,8 @@ TEST_CASE("gradient buckets close at the parameter that fills them and leave whi
     const std::vector<GraphOp> all = collectives(late, op::grad_reduce);
     REQUIRE(buffers(all) == std::vector<std::int64_t>{280});
     const GraphOp& before = late.ops[static_cast<std::size_t>(all[0].after[0])];
-    REQUIRE(late.works[static_cast<std::size_t>(before.work)].ops.size() == 7);  // the whole backward
+    REQUIRE(late.works[static_cast<std::size_t>(before.work)].ops.size() ==
+            7);  // the whole backward
   }
 }
 
@@ -72,11 +77,13 @@ TEST_CASE("only the last of several micro-batches reduces", "[graph]") {
   REQUIRE(stage.ops[static_cast<std::size_t>(reduced[0].after[0])].micro_batch == 4);
 }
 
-TEST_CASE("ZeRO 1 scatters gradients and gathers 2-byte parameters after the optimizer", "[graph]") {
+TEST_CASE("ZeRO 1 scatters gradients and gathers 2-byte parameters after the optimizer",
+          "[graph]") {
   Scenario scenario = tiny_scenario(1, 4, 2);
   scenario.parallel.zero_stage = 1;
   const StageGraph stage = build_step_graph(scenario, tiny_work(4)).stages[0];
-  const std::vector<GraphOp> reduced = collectives(stage, op::grad_reduce), gathered = collectives(stage, op::param_gather);
+  const std::vector<GraphOp> reduced = collectives(stage, op::grad_reduce),
+                             gathered = collectives(stage, op::param_gather);
   REQUIRE(buffers(reduced) == std::vector<std::int64_t>{480});
   REQUIRE(reduced[0].collective == Collective::reduce_scatter);
   REQUIRE(buffers(gathered) == std::vector<std::int64_t>{240});  // 120 parameters in bf16
@@ -86,20 +93,25 @@ TEST_CASE("ZeRO 1 scatters gradients and gathers 2-byte parameters after the opt
     scenario.strategy.overlap_param_gather = true;
     scenario.strategy.bucket_bytes = Bytes(200);
     const StageGraph next = build_step_graph(scenario, tiny_work(4)).stages[0];
-    // Forward order, cut by gradient bytes 200: embedding + 2 blocks (240), 2 blocks (200), head (40); in bf16 half of it.
-    REQUIRE(buffers(collectives(next, op::param_gather)) == std::vector<std::int64_t>{120, 100, 20});
+    // Forward order, cut by gradient bytes 200: embedding + 2 blocks (240), 2 blocks (200), head
+    // (40); in bf16 half of it.
+    REQUIRE(buffers(collectives(next, op::param_gather)) ==
+            std::vector<std::int64_t>{120, 100, 20});
     REQUIRE(next.ops[0].name == op::param_gather);
-    const std::vector<GraphOp> forwards = ops_where(next, [](const GraphOp& op) { return op.name == phase::forward && op.micro_batch == 0; });
+    const std::vector<GraphOp> forwards = ops_where(
+        next, [](const GraphOp& op) { return op.name == phase::forward && op.micro_batch == 0; });
     REQUIRE(forwards.size() == 3);
     REQUIRE(forwards[1].after == std::vector<int>{1});
   }
 }
 
-TEST_CASE("hybrid sharding scatters within the shard group and reduces its share across", "[graph]") {
+TEST_CASE("hybrid sharding scatters within the shard group and reduces its share across",
+          "[graph]") {
   Scenario scenario = tiny_scenario(1, 8, 1);
   scenario.parallel.zero_stage = 2;
   scenario.parallel.shard_size = 4;
-  const std::vector<GraphOp> reduced = collectives(build_step_graph(scenario, tiny_work(4)).stages[0], op::grad_reduce);
+  const std::vector<GraphOp> reduced =
+      collectives(build_step_graph(scenario, tiny_work(4)).stages[0], op::grad_reduce);
   REQUIRE(buffers(reduced) == std::vector<std::int64_t>{480, 120});
   REQUIRE(reduced[0].group == GroupKind::dp_shard);
   REQUIRE(reduced[1].group == GroupKind::dp_replicate);
@@ -107,7 +119,8 @@ TEST_CASE("hybrid sharding scatters within the shard group and reduces its share
 }
 
 TEST_CASE("every pipeline layout sends what it receives and has no circle", "[graph]") {
-  for (ScheduleKind kind : {ScheduleKind::gpipe, ScheduleKind::one_f_one_b, ScheduleKind::interleaved, ScheduleKind::zero_bubble})
+  for (ScheduleKind kind : {ScheduleKind::gpipe, ScheduleKind::one_f_one_b,
+                            ScheduleKind::interleaved, ScheduleKind::zero_bubble})
     for (int pp : {1, 2, 3, 4})
       for (int m : {1, 4, 7})
         for (int zero : {0, 1, 2, 3})
@@ -116,15 +129,19 @@ TEST_CASE("every pipeline layout sends what it receives and has no circle", "[gr
             scenario.parallel.schedule = kind;
             scenario.parallel.virtual_stages = kind == ScheduleKind::interleaved && pp > 1 ? 3 : 1;
             scenario.parallel.zero_stage = zero;
-            scenario.strategy.overlap_p2p = scenario.strategy.overlap_grad_reduce = scenario.strategy.overlap_param_gather = overlap;
+            scenario.strategy.overlap_p2p = scenario.strategy.overlap_grad_reduce =
+                scenario.strategy.overlap_param_gather = overlap;
             scenario.strategy.reshard_after_forward = overlap;
             scenario.strategy.bucket_bytes = Bytes(90);
-            INFO(text_of(kind) << " pp " << pp << " m " << m << " zero " << zero << " overlap " << overlap);
+            INFO(text_of(kind) << " pp " << pp << " m " << m << " zero " << zero << " overlap "
+                               << overlap);
             const StepGraph graph = build_step_graph(scenario, tiny_work(12));
             REQUIRE(graph_fault(graph) == "");
             std::size_t sends = 0;
             for (const StageGraph& stage : graph.stages)
-              sends += ops_where(stage, [](const GraphOp& op) { return op.kind == GraphOp::Kind::send; }).size();
+              sends += ops_where(stage, [](const GraphOp& op) {
+                         return op.kind == GraphOp::Kind::send;
+                       }).size();
             // Both directions over every boundary between pipeline positions.
             const int positions = pp * scenario.parallel.virtual_stages;
             REQUIRE(sends == static_cast<std::size_t>(pp == 1 ? 0 : 2 * (positions - 1) * m));
@@ -136,7 +153,9 @@ TEST_CASE("blocking messages keep the next work waiting", "[graph]") {
   scenario.strategy.overlap_p2p = false;
   const StageGraph stage = build_step_graph(scenario, tiny_work(2)).stages[0];
   // Stage 0 of 1F1B: F0 send F1 ...: F1 waits for the send of F0.
-  const auto second = std::find_if(stage.ops.begin(), stage.ops.end(), [](const GraphOp& op) { return op.name == phase::forward && op.micro_batch == 1; });
+  const auto second = std::find_if(stage.ops.begin(), stage.ops.end(), [](const GraphOp& op) {
+    return op.name == phase::forward && op.micro_batch == 1;
+  });
   REQUIRE(second->after.size() == 1);
   REQUIRE(stage.ops[static_cast<std::size_t>(second->after[0])].kind == GraphOp::Kind::send);
 }
@@ -144,8 +163,11 @@ TEST_CASE("blocking messages keep the next work waiting", "[graph]") {
 TEST_CASE("tied embeddings are reduced between the edge stages only", "[graph]") {
   const StepGraph graph = build_step_graph(tiny_scenario(3, 1, 3), tiny_work(3));
   for (std::size_t stage = 0; stage < 3; ++stage) {
-    const std::vector<GraphOp> tied = ops_where(graph.stages[stage], [](const GraphOp& op) { return op.kind == GraphOp::Kind::collective && op.group == GroupKind::embedding; });
-    REQUIRE(buffers(tied) == (stage == 1 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{40}));
+    const std::vector<GraphOp> tied = ops_where(graph.stages[stage], [](const GraphOp& op) {
+      return op.kind == GraphOp::Kind::collective && op.group == GroupKind::embedding;
+    });
+    REQUIRE(buffers(tied) ==
+            (stage == 1 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{40}));
   }
 }
 
@@ -160,9 +182,11 @@ TEST_CASE("zero-bubble sends the input gradient before the weight gradient runs"
   Scenario scenario = tiny_scenario(2, 2, 2);
   scenario.parallel.schedule = ScheduleKind::zero_bubble;
   const StageGraph last = build_step_graph(scenario, tiny_work(2)).stages[1];
-  const std::vector<GraphOp> sends = ops_where(last, [](const GraphOp& op) { return op.kind == GraphOp::Kind::send; });
+  const std::vector<GraphOp> sends =
+      ops_where(last, [](const GraphOp& op) { return op.kind == GraphOp::Kind::send; });
   REQUIRE(sends.size() == 2);
-  for (const GraphOp& send : sends) REQUIRE(last.ops[static_cast<std::size_t>(send.after[0])].name == phase::backward_data);
+  for (const GraphOp& send : sends)
+    REQUIRE(last.ops[static_cast<std::size_t>(send.after[0])].name == phase::backward_data);
   // The weight pass holds both layers' weight products and nothing else.
   for (const WorkList& list : last.works)
     if (list.name == phase::backward_weight) REQUIRE(list.ops.size() == 2);

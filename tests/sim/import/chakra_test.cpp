@@ -1,5 +1,5 @@
-#include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
+#include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra_node.hpp"
 #include "sim/import/chakra/execution_trace.hpp"
 #include "sim/import/kineto/kineto.hpp"
@@ -16,8 +16,12 @@ std::string varint(std::uint64_t v) {
   for (; v >= 0x80; v >>= 7) out += static_cast<char>((v & 0x7f) | 0x80);
   return out + static_cast<char>(v);
 }
-std::string number(int field, std::uint64_t v) { return varint(static_cast<std::uint64_t>(field) << 3) + varint(v); }
-std::string bytes(int field, const std::string& v) { return varint((static_cast<std::uint64_t>(field) << 3) | 2) + varint(v.size()) + v; }
+std::string number(int field, std::uint64_t v) {
+  return varint(static_cast<std::uint64_t>(field) << 3) + varint(v);
+}
+std::string bytes(int field, const std::string& v) {
+  return varint((static_cast<std::uint64_t>(field) << 3) | 2) + varint(v.size()) + v;
+}
 std::string message(const std::string& body) { return varint(body.size()) + body; }
 Workload read(const std::string& name, const std::string& content, Anomalies& anomalies) {
   const test::TempPath file(name, content);
@@ -32,10 +36,13 @@ const WorkOp& collective_in(const Workload& w) {
 }
 }  // namespace
 
-TEST_CASE("the first Chakra schema without metadata is read by its own numbers", "[chakra]") {  // chakra issue 198: schema refused
+TEST_CASE("the first Chakra schema without metadata is read by its own numbers",
+          "[chakra]") {  // chakra issue 198: schema refused
   // 2022: COMP = 3, COLL = 6; comm_type 13 with 3 = all-gather; comm_size 18; run time 7.
-  const std::string content = message(number(1, 1) + bytes(2, "c") + number(3, 3) + number(7, 9) + number(12, 100)) +
-                              message(number(1, 2) + bytes(2, "g") + number(3, 6) + number(4, 1) + number(13, 3) + number(18, 4096));
+  const std::string content =
+      message(number(1, 1) + bytes(2, "c") + number(3, 3) + number(7, 9) + number(12, 100)) +
+      message(number(1, 2) + bytes(2, "g") + number(3, 6) + number(4, 1) + number(13, 3) +
+              number(18, 4096));
   REQUIRE(chakra::sniff(content));
   Anomalies anomalies;
   const Workload w = read("a.et", content, anomalies);
@@ -49,10 +56,14 @@ TEST_CASE("the first Chakra schema without metadata is read by its own numbers",
 }
 
 TEST_CASE("Chakra attributes of mid 2023 stand in field 11 and count all-to-all as 1", "[chakra]") {
-  const auto attribute = [](const std::string& name, std::uint64_t v) { return bytes(11, bytes(1, name) + number(2, 3) + number(7, v)); };
+  const auto attribute = [](const std::string& name, std::uint64_t v) {
+    return bytes(11, bytes(1, name) + number(2, 3) + number(7, v));
+  };
   // Field 5 holds a text about inputs there, which must not become a dependency.
-  const std::string content = message(bytes(1, bytes(1, "schema") + number(2, 4) + bytes(8, "1.0"))) +
-                              message(number(1, 7) + bytes(2, "x") + number(3, 7) + bytes(5, "\x01\x02") + attribute("comm_type", 1) + attribute("comm_size", 512));
+  const std::string content =
+      message(bytes(1, bytes(1, "schema") + number(2, 4) + bytes(8, "1.0"))) +
+      message(number(1, 7) + bytes(2, "x") + number(3, 7) + bytes(5, "\x01\x02") +
+              attribute("comm_type", 1) + attribute("comm_size", 512));
   REQUIRE(chakra::sniff(content));
   Anomalies anomalies;
   const Workload w = read("b.et", content, anomalies);
@@ -62,9 +73,14 @@ TEST_CASE("Chakra attributes of mid 2023 stand in field 11 and count all-to-all 
 }
 
 TEST_CASE("storage details of the newest Chakra schema are no attributes", "[chakra]") {
-  const auto attribute = [](const std::string& name, std::uint64_t v) { return bytes(10, bytes(1, name) + number(9, v)); };
-  const std::string content = message(bytes(1, "0.0.5")) + message(bytes(2, "r") + number(3, 8) + bytes(11, number(1, 1))) +
-                              message(number(1, 1) + bytes(2, "all_reduce") + number(3, 7) + bytes(5, std::string(1, '\0')) + attribute("comm_type", 0) + attribute("comm_size", 64));
+  const auto attribute = [](const std::string& name, std::uint64_t v) {
+    return bytes(10, bytes(1, name) + number(9, v));
+  };
+  const std::string content = message(bytes(1, "0.0.5")) +
+                              message(bytes(2, "r") + number(3, 8) + bytes(11, number(1, 1))) +
+                              message(number(1, 1) + bytes(2, "all_reduce") + number(3, 7) +
+                                      bytes(5, std::string(1, '\0')) + attribute("comm_type", 0) +
+                                      attribute("comm_size", 64));
   Anomalies anomalies;
   const Workload w = read("c.et", content, anomalies);
   REQUIRE(w.ranks[0].ops.size() == 2);
@@ -72,9 +88,13 @@ TEST_CASE("storage details of the newest Chakra schema are no attributes", "[cha
   REQUIRE(collective_in(w).after == std::vector<std::uint32_t>{0});  // id 0 is left out by proto3
 }
 
-TEST_CASE("a cycle and a missing parent are counted and the rest still runs", "[chakra]") {  // chakra issues 134, 45, 197
-  const std::string content = message(bytes(1, "0.0.4")) + message(number(1, 1) + bytes(2, "a") + number(3, 4) + number(7, 5) + number(4, 2)) +
-                              message(number(1, 2) + bytes(2, "b") + number(3, 4) + number(7, 6) + number(4, 1) + number(4, 99));
+TEST_CASE("a cycle and a missing parent are counted and the rest still runs",
+          "[chakra]") {  // chakra issues 134, 45, 197
+  const std::string content =
+      message(bytes(1, "0.0.4")) +
+      message(number(1, 1) + bytes(2, "a") + number(3, 4) + number(7, 5) + number(4, 2)) +
+      message(number(1, 2) + bytes(2, "b") + number(3, 4) + number(7, 6) + number(4, 1) +
+              number(4, 99));
   Anomalies anomalies;
   const Workload w = read("d.et", content, anomalies);
   REQUIRE(anomalies.count_of("dependency_cycle") == 1);
@@ -83,10 +103,13 @@ TEST_CASE("a cycle and a missing parent are counted and the rest still runs", "[
 }
 
 TEST_CASE("Chakra JSON is read one object after another and as one object with nodes", "[chakra]") {
-  const std::string node = R"({"id": "3", "name": "ALL_REDUCE", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}]})";
-  const std::string compute = R"({"id": "2", "name": "gemm", "type": "COMP_NODE", "durationMicros": "40"})";
+  const std::string node =
+      R"({"id": "3", "name": "ALL_REDUCE", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}]})";
+  const std::string compute =
+      R"({"id": "2", "name": "gemm", "type": "COMP_NODE", "durationMicros": "40"})";
   const std::string one_by_one = "{\n  \"version\": \"0.0.4\"\n}\n" + compute + "\n" + node + "\n";
-  const std::string together = R"({"nodes": [{"id": 2, "name": "gemm", "type": 4, "duration_micros": 40}, {"id": 3, "name": "x", "type": 7, "data_deps": [2], "comm_type": "ALL_REDUCE", "comm_size": 1048576}]})";
+  const std::string together =
+      R"({"nodes": [{"id": 2, "name": "gemm", "type": 4, "duration_micros": 40}, {"id": 3, "name": "x", "type": 7, "data_deps": [2], "comm_type": "ALL_REDUCE", "comm_size": 1048576}]})";
   for (const std::string& content : {one_by_one, together}) {
     REQUIRE(chakra::sniff(content));
     Anomalies anomalies;
@@ -98,10 +121,14 @@ TEST_CASE("Chakra JSON is read one object after another and as one object with n
     REQUIRE(w.ranks[0].ops[0].duration_s == Approx(40e-6));
   }
   Anomalies anomalies;
-  REQUIRE_THROWS_AS(read("cut.json", one_by_one.substr(0, one_by_one.size() - 20), anomalies), InputError);
+  REQUIRE_THROWS_AS(read("cut.json", one_by_one.substr(0, one_by_one.size() - 20), anomalies),
+                    InputError);
 }
 
-TEST_CASE("a PyTorch execution trace gives its collectives with bytes and ranks and says that it holds no time", "[chakra]") {
+TEST_CASE(
+    "a PyTorch execution trace gives its collectives with bytes and ranks and says that it holds "
+    "no time",
+    "[chakra]") {
   // all_gather of 3 floats a rank over 2 ranks: S = 2 x 3 x 4 = 24 bytes; this is rank 1.
   const std::string content = R"json({"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [
     {"id": 2, "name": "aten::mm", "ctrl_deps": 1, "inputs": {"values": [[5,6,0,8,4,"cuda:0"],[7,8,0,8,4,"cuda:0"]], "shapes": [[2,4],[4,2]], "types": ["Tensor(float)","Tensor(float)"]}, "outputs": {"values": [], "shapes": [], "types": []}, "attrs": [{"name": "rf_id", "value": 11}, {"name": "tid", "value": 1}]},
@@ -118,31 +145,45 @@ TEST_CASE("a PyTorch execution trace gives its collectives with bytes and ranks 
 }
 
 namespace {
-/// A Kineto trace of two products, with or without ids; and an execution trace of the same or of other operators.
+/// A Kineto trace of two products, with or without ids; and an execution trace of the same or of
+/// other operators.
 std::string kineto_text(bool has_ids, int products = 2) {
   std::string events;
   for (int i = 0; i < products; ++i)
-    events += (i > 0 ? ",\n" : "") + std::string(R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": )") + std::to_string(100 * i) + R"(, "dur": 50, "args": {)" +
-              (has_ids ? "\"Record function id\": " + std::to_string(11 + i) : std::string("\"Ev Idx\": 1")) + "}}";
+    events +=
+        (i > 0 ? ",\n" : "") +
+        std::string(
+            R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": )") +
+        std::to_string(100 * i) + R"(, "dur": 50, "args": {)" +
+        (has_ids ? "\"Record function id\": " + std::to_string(11 + i)
+                 : std::string("\"Ev Idx\": 1")) +
+        "}}";
   return "{\"schemaVersion\": 1, \"traceEvents\": [" + events + "]}";
 }
 chakra::ExecutionTrace host(std::uint64_t first_id, const std::string& second = "aten::mm") {
   chakra::ExecutionTrace t;
   t.nodes.resize(2);
-  for (std::uint64_t i = 0; i < 2; ++i) t.nodes[i].id = i + 1, t.nodes[i].rf_id = first_id + i, t.nodes[i].tid = 1, t.nodes[i].name = "aten::mm", t.nodes[i].shape.dims = "[[2,4],[4,8]]";
+  for (std::uint64_t i = 0; i < 2; ++i)
+    t.nodes[i].id = i + 1, t.nodes[i].rf_id = first_id + i, t.nodes[i].tid = 1,
+    t.nodes[i].name = "aten::mm", t.nodes[i].shape.dims = "[[2,4],[4,8]]";
   t.nodes[1].name = second;
   return t;
 }
 }  // namespace
 
-TEST_CASE("an execution trace lends shapes by id or by order and different captures are refused", "[chakra]") {
-  const test::TempPath with_ids("k1.json", kineto_text(true)), without("k2.json", kineto_text(false)), longer("k3.json", kineto_text(false, 3));
-  RankTrace a = kineto::read_trace(with_ids.path), b = kineto::read_trace(without.path), c = kineto::read_trace(longer.path);
+TEST_CASE("an execution trace lends shapes by id or by order and different captures are refused",
+          "[chakra]") {
+  const test::TempPath with_ids("k1.json", kineto_text(true)),
+      without("k2.json", kineto_text(false)), longer("k3.json", kineto_text(false, 3));
+  RankTrace a = kineto::read_trace(with_ids.path), b = kineto::read_trace(without.path),
+            c = kineto::read_trace(longer.path);
   REQUIRE(chakra::link(host(11), a).by_id == 2);
   REQUIRE(a.op_shapes.at(a.events[0].shape).dims == "[[2,4],[4,8]]");
   REQUIRE(chakra::link(host(11), b).by_order == 2);
-  REQUIRE(chakra::link(host(11), c).reason.find("different captures: 2 products") != std::string::npos);
+  REQUIRE(chakra::link(host(11), c).reason.find("different captures: 2 products") !=
+          std::string::npos);
   RankTrace d = kineto::read_trace(with_ids.path);
-  REQUIRE(chakra::link(host(11, "aten::bmm"), d).reason.find("different captures") != std::string::npos);
+  REQUIRE(chakra::link(host(11, "aten::bmm"), d).reason.find("different captures") !=
+          std::string::npos);
   REQUIRE(chakra::link(host(500), d).reason.find("different captures") != std::string::npos);
 }

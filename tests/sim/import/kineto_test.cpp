@@ -1,33 +1,46 @@
+#include "sim/import/kineto/kineto.hpp"
 #include "sim/core/result.hpp"
 #include "sim/import/chrome_json/chrome_json.hpp"
 #include "sim/import/common/collective_match.hpp"
 #include "sim/import/common/nccl_identity.hpp"
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/common/trace_timeline.hpp"
-#include "sim/import/kineto/kineto.hpp"
 #include "tests/support/temp_path.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
 
 namespace {
-std::string event(const char* cat, const char* name, int pid, int tid, double ts, double dur, const std::string& args = "{}") {
+std::string event(const char* cat, const char* name, int pid, int tid, double ts, double dur,
+                  const std::string& args = "{}") {
   char buffer[1000];
-  std::snprintf(buffer, sizeof buffer, R"({"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %.3f, "dur": %.3f, "args": %s})", cat, name, pid, tid, ts, dur,
-                args.c_str());
+  std::snprintf(
+      buffer, sizeof buffer,
+      R"({"ph": "X", "cat": "%s", "name": "%s", "pid": %d, "tid": %d, "ts": %.3f, "dur": %.3f, "args": %s})",
+      cat, name, pid, tid, ts, dur, args.c_str());
   return buffer;
 }
-std::string document(const std::vector<std::string>& events, const std::string& rest = R"("distributedInfo": {"rank": 3, "world_size": 4},)") {
-  return "{\"schemaVersion\": 1, " + rest + " \"traceEvents\": [\n" + joined(events, ",\n") + "\n], \"traceName\": \"t.json\"}\n";
+std::string document(
+    const std::vector<std::string>& events,
+    const std::string& rest = R"("distributedInfo": {"rank": 3, "world_size": 4},)") {
+  return "{\"schemaVersion\": 1, " + rest + " \"traceEvents\": [\n" + joined(events, ",\n") +
+         "\n], \"traceName\": \"t.json\"}\n";
 }
 /// One step of 1000 us: a kernel 100..400, an all-reduce 300..700 that hides 100 us behind it.
 std::vector<std::string> one_step(int number, double at, double late = 0) {
-  return {event("user_annotation", ("ProfilerStep#" + std::to_string(number)).c_str(), 9, 9, at, 1000),
-          event("cuda_runtime", "cudaLaunchKernel", 9, 9, at + 50, 5, "{\"correlation\": " + std::to_string(number * 10 + 1) + "}"),
-          event("kernel", "gemm", 0, 7, at + 100, 300, "{\"correlation\": " + std::to_string(number * 10 + 1) + "}"),
-          event("user_annotation", "nccl:all_reduce", 9, 9, at + 60, 20, R"({"Input Dims": [[1000, 10]], "Input type": ["float"]})"),
-          event("cuda_runtime", "cudaLaunchKernel", 9, 9, at + 65, 5, "{\"correlation\": " + std::to_string(number * 10 + 2) + "}"),
-          event("kernel", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", 0, 20, at + 300 + late, 400 - late, "{\"correlation\": " + std::to_string(number * 10 + 2) + "}")};
+  return {
+      event("user_annotation", ("ProfilerStep#" + std::to_string(number)).c_str(), 9, 9, at, 1000),
+      event("cuda_runtime", "cudaLaunchKernel", 9, 9, at + 50, 5,
+            "{\"correlation\": " + std::to_string(number * 10 + 1) + "}"),
+      event("kernel", "gemm", 0, 7, at + 100, 300,
+            "{\"correlation\": " + std::to_string(number * 10 + 1) + "}"),
+      event("user_annotation", "nccl:all_reduce", 9, 9, at + 60, 20,
+            R"({"Input Dims": [[1000, 10]], "Input type": ["float"]})"),
+      event("cuda_runtime", "cudaLaunchKernel", 9, 9, at + 65, 5,
+            "{\"correlation\": " + std::to_string(number * 10 + 2) + "}"),
+      event("kernel", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", 0, 20,
+            at + 300 + late, 400 - late,
+            "{\"correlation\": " + std::to_string(number * 10 + 2) + "}")};
 }
 std::vector<std::string> two_steps(double at = 1e6, double late = 0) {
   auto all = one_step(1, at, late);
@@ -45,7 +58,8 @@ std::string message_of(const std::string& content, const char* name = "bad.json"
 }
 }  // namespace
 
-TEST_CASE("a step's compute and communication and exposed communication are what the drawing says", "[kineto]") {
+TEST_CASE("a step's compute and communication and exposed communication are what the drawing says",
+          "[kineto]") {
   const test::TempPath file("a.json", document(two_steps()));
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.rank == 3);
@@ -59,7 +73,8 @@ TEST_CASE("a step's compute and communication and exposed communication are what
   REQUIRE(accounts[0].device_idle.value == Approx(400e-6));            // 1000 - 600
 }
 
-TEST_CASE("the annotation around the launch names the collective when the kernel's name lies", "[kineto]") {
+TEST_CASE("the annotation around the launch names the collective when the kernel's name lies",
+          "[kineto]") {
   const test::TempPath file("a.json", document(two_steps()));
   const RankTrace trace = kineto::read_trace(file.path);
   for (const TraceEvent& e : trace.events)
@@ -71,9 +86,13 @@ TEST_CASE("the annotation around the launch names the collective when the kernel
     }
 }
 
-TEST_CASE("communication kernels are known under every name they have had", "[kineto]") {  // HTA issue 208: a rename made communication vanish
-  for (const char* name : {"ncclAllReduceRingLLKernel_sum_f32(ncclColl)", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)",
-                           "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "ncclSymkDevKernel_AllReduce_RSxLD_AGxST"}) {
+TEST_CASE("communication kernels are known under every name they have had",
+          "[kineto]") {  // HTA issue 208: a rename made communication vanish
+  for (const char* name :
+       {"ncclAllReduceRingLLKernel_sum_f32(ncclColl)",
+        "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)",
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "ncclSymkDevKernel_AllReduce_RSxLD_AGxST"}) {
     REQUIRE(is_communication_kernel(name));
     REQUIRE(collective_named_in(name) == Collective::all_reduce);
   }
@@ -91,8 +110,13 @@ TEST_CASE("times keep their nanoseconds and categories of 1.8 are read", "[kinet
   REQUIRE(chrome_json::nanoseconds_of("1623212388426902", ns));
   REQUIRE(ns == 1623212388426902000);
   REQUIRE_FALSE(chrome_json::nanoseconds_of("NaN", ns));
-  const test::TempPath file("old.json", document({event("Operator", "ProfilerStep#5", 1, 1, 0, 100), event("Runtime", "cudaLaunchKernel", 1, 1, 10, 5, "{\"correlation\": 8}"),
-                                        R"({"ph": "X", "cat": "Kernel", "name": "k", "pid": 0, "tid": "stream 7", "ts": 20, "dur": 30, "args": {"correlation": 8}})"}, ""));
+  const test::TempPath file(
+      "old.json",
+      document(
+          {event("Operator", "ProfilerStep#5", 1, 1, 0, 100),
+           event("Runtime", "cudaLaunchKernel", 1, 1, 10, 5, "{\"correlation\": 8}"),
+           R"({"ph": "X", "cat": "Kernel", "name": "k", "pid": 0, "tid": "stream 7", "ts": 20, "dur": 30, "args": {"correlation": 8}})"},
+          ""));
   const auto accounts = accounts_of(kineto::read_trace(file.path));
   REQUIRE(accounts.size() == 1);
   REQUIRE(accounts[0].compute.value == Approx(30e-6));
@@ -100,13 +124,17 @@ TEST_CASE("times keep their nanoseconds and categories of 1.8 are read", "[kinet
 
 TEST_CASE("any window size gives the same events", "[kineto]") {
   std::vector<std::string> events;
-  for (int i = 0; i < 200; ++i)  // names with braces, quotes and commas; lists of objects in args: everything a cut could trip over
-    events.push_back(event("cpu_op", i % 3 == 0 ? "a},{\\\"b" : "x[{", 1, 1, i, 1, i % 2 == 0 ? R"({"list": [{"ph": "X"}, {"ph": "Y"}]})" : "{}"));
+  for (int i = 0; i < 200; ++i)  // names with braces, quotes and commas; lists of objects in args:
+                                 // everything a cut could trip over
+    events.push_back(event("cpu_op", i % 3 == 0 ? "a},{\\\"b" : "x[{", 1, 1, i, 1,
+                           i % 2 == 0 ? R"({"list": [{"ph": "X"}, {"ph": "Y"}]})" : "{}"));
   const test::TempPath file("w.json", document(events));
   for (const std::size_t window : {256, 300, 1000, 5000, 1 << 20}) {
     Anomalies anomalies;
     std::int64_t sum = 0, count = 0;
-    const auto summary = chrome_json::read(file.path, [&](const chrome_json::RawEvent& e) { sum += e.start, ++count; }, anomalies, {.window = window});
+    const auto summary = chrome_json::read(
+        file.path, [&](const chrome_json::RawEvent& e) { sum += e.start, ++count; }, anomalies,
+        {.window = window});
     CAPTURE(window);
     REQUIRE(summary.events == 200);
     REQUIRE(count == 200);
@@ -115,11 +143,17 @@ TEST_CASE("any window size gives the same events", "[kineto]") {
   }
 }
 
-TEST_CASE("damage costs the damaged event and nothing else", "[kineto]") {  // pytorch issue 130622, perfetto issue 393: unreadable JSON
+TEST_CASE("damage costs the damaged event and nothing else",
+          "[kineto]") {  // pytorch issue 130622, perfetto issue 393: unreadable JSON
   auto events = two_steps();
-  events.insert(events.begin() + 3, R"({"ph": "X", "cat": "cpu_op", "name": "bad )" "\xff\x01" R"(", "pid": 1, "tid": 1, "ts": 1000070, "dur": 1})");
-  events.insert(events.begin() + 5, R"({"ph": "X", "cat": "cpu_op", "name": "no end", "ts": 12, "dur": })");
-  events.insert(events.begin() + 7, R"({"ph": "X", "cat": "cpu_op", "name": "nan", "pid": 1, "tid": 1, "ts": NaN, "dur": 1})");
+  events.insert(events.begin() + 3, R"({"ph": "X", "cat": "cpu_op", "name": "bad )"
+                                    "\xff\x01"
+                                    R"(", "pid": 1, "tid": 1, "ts": 1000070, "dur": 1})");
+  events.insert(events.begin() + 5,
+                R"({"ph": "X", "cat": "cpu_op", "name": "no end", "ts": 12, "dur": })");
+  events.insert(
+      events.begin() + 7,
+      R"({"ph": "X", "cat": "cpu_op", "name": "nan", "pid": 1, "tid": 1, "ts": NaN, "dur": 1})");
   const test::TempPath file("d.json", document(events));
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.anomalies.count_of("text_repaired") >= 1);
@@ -133,19 +167,28 @@ TEST_CASE("files that are no whole trace are refused with one sentence", "[kinet
   REQUIRE(message_of("").find("is empty") != std::string::npos);
   REQUIRE(message_of("   \n").find("only blanks") != std::string::npos);
   REQUIRE(message_of(std::string(1000, '\0')).find("no JSON document") != std::string::npos);
-  REQUIRE(message_of("\x7f" "ELF...").find("no JSON document") != std::string::npos);
+  REQUIRE(message_of("\x7f"
+                     "ELF...")
+              .find("no JSON document") != std::string::npos);
   REQUIRE(message_of("{\"a\": 1}").find("without \"traceEvents\"") != std::string::npos);
   REQUIRE(message_of(document({})).find("holds no trace event") != std::string::npos);
-  REQUIRE(message_of(whole.substr(0, whole.size() / 2)).find("breaks off after") != std::string::npos);
+  REQUIRE(message_of(whole.substr(0, whole.size() / 2)).find("breaks off after") !=
+          std::string::npos);
   REQUIRE(message_of(whole + whole).find("goes on behind the end") != std::string::npos);
   REQUIRE(message_of(whole, "x.gz").empty());  // the content counts, not the name
   const test::TempPath cut("cut.json", whole.substr(0, whole.size() / 2));
-  REQUIRE(kineto::read_trace(cut.path, {.allow_partial = true}).anomalies.count_of("file_broken_off") == 1);
+  REQUIRE(
+      kineto::read_trace(cut.path, {.allow_partial = true}).anomalies.count_of("file_broken_off") ==
+      1);
 }
 
-TEST_CASE("ranks on different clocks are aligned by the ends of their collectives and waiting is split from transfer", "[kineto]") {
+TEST_CASE(
+    "ranks on different clocks are aligned by the ends of their collectives and waiting is split "
+    "from transfer",
+    "[kineto]") {
   // Rank 1 arrives 200 us late in every all-reduce and its clock is 5 ms ahead.
-  const test::TempPath a("rank-0.json", document(two_steps(), "")), b("rank-1.json", document(two_steps(1e6 + 5000, 200), ""));
+  const test::TempPath a("rank-0.json", document(two_steps(), "")),
+      b("rank-1.json", document(two_steps(1e6 + 5000, 200), ""));
   std::vector<RankTrace> traces;
   traces.push_back(kineto::read_trace(a.path));
   traces.push_back(kineto::read_trace(b.path));
@@ -166,9 +209,11 @@ TEST_CASE("ranks on different clocks are aligned by the ends of their collective
   REQUIRE(timeline.origin == "measured");
 }
 
-TEST_CASE("steps without marks are cut at the optimizer", "[kineto]") {  // chakra issue 162: no ProfilerStep mark
+TEST_CASE("steps without marks are cut at the optimizer",
+          "[kineto]") {  // chakra issue 162: no ProfilerStep mark
   std::vector<std::string> events;
-  for (int i = 0; i < 5; ++i) events.push_back(event("user_annotation", "Optimizer.step#SGD.step", 1, 1, i * 1000 + 900, 50));
+  for (int i = 0; i < 5; ++i)
+    events.push_back(event("user_annotation", "Optimizer.step#SGD.step", 1, 1, i * 1000 + 900, 50));
   const test::TempPath file("s.json", document(events));
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.steps.size() == 4);
@@ -177,6 +222,9 @@ TEST_CASE("steps without marks are cut at the optimizer", "[kineto]") {  // chak
 }
 
 TEST_CASE("a kernel that starts before its launch is counted", "[kineto]") {  // kineto issue 1380
-  const test::TempPath file("k.json", document({event("cuda_runtime", "cudaLaunchKernel", 1, 1, 100, 5, "{\"correlation\": 1}"), event("kernel", "k", 0, 7, 95, 5, "{\"correlation\": 1}")}));
+  const test::TempPath file(
+      "k.json",
+      document({event("cuda_runtime", "cudaLaunchKernel", 1, 1, 100, 5, "{\"correlation\": 1}"),
+                event("kernel", "k", 0, 7, 95, 5, "{\"correlation\": 1}")}));
   REQUIRE(kineto::read_trace(file.path).anomalies.count_of("kernel_before_launch") == 1);
 }

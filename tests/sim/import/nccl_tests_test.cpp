@@ -9,19 +9,24 @@ namespace {
 const char* const kNew =
     "# nccl-tests version 2.17.8 nccl-headers=22902 nccl-library=22902\n"
     "# Collective test starting: all_reduce_perf\n"
-    "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n"
+    "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 agg "
+    "iters: 1 validation: 1 graph: 0\n"
     "#  Rank  0 Group  0 Pid 1 on a device  0 [0000:1b:00] NVIDIA H100 80GB HBM3\n"
     "#  Rank  1 Group  0 Pid 2 on a device  1 [0000:43:00] NVIDIA H100 80GB HBM3\n"
     "#  Rank  2 Group  0 Pid 3 on b device  0 [0000:1b:00] NVIDIA H100 80GB HBM3\n"
     "#  Rank  3 Group  0 Pid 4 on b device  1 [0000:43:00] NVIDIA H100 80GB HBM3\n"
-    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n"
-    "   536870912     134217728     float     sum      -1   5000.0  107.37  161.06       0   5000.0  107.37  161.06       0\n"
-    "  1073741824     268435456     float     sum      -1  10000.0  107.37  161.06       0  10010.0  107.27  160.90     N/A\n"
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong     "
+    "time   algbw   busbw  #wrong\n"
+    "   536870912     134217728     float     sum      -1   5000.0  107.37  161.06       0   "
+    "5000.0  107.37  161.06       0\n"
+    "  1073741824     268435456     float     sum      -1  10000.0  107.37  161.06       0  "
+    "10010.0  107.27  160.90     N/A\n"
     "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 161.0\n";
 const Log parsed(const std::string& text) { return parse_log(text, "job.log"); }
 }  // namespace
 
-TEST_CASE("a sweep of a new nccl-tests version gives ranks nodes device and both columns", "[nccl]") {
+TEST_CASE("a sweep of a new nccl-tests version gives ranks nodes device and both columns",
+          "[nccl]") {
   const Log log = parsed(kNew);
   REQUIRE(log.sweeps.size() == 1);
   const Sweep& sweep = log.sweeps[0];
@@ -34,19 +39,24 @@ TEST_CASE("a sweep of a new nccl-tests version gives ranks nodes device and both
   REQUIRE(findings_of(sweep).empty());  // 1 GiB / 10 ms = 107.37; 2*3/4 of it = 161.06
 }
 
-TEST_CASE("old versions without root and with relative errors are read by the number of columns", "[nccl]") {
+TEST_CASE("old versions without root and with relative errors are read by the number of columns",
+          "[nccl]") {
   const Log log = parsed(
-      "#   Rank  0 Pid  1 on  a device  0 [0x07] A100-SXM4-40GB\n#   Rank  1 Pid  1 on  a device  1 [0x0a] A100-SXM4-40GB\n"
-      "      1048576        262144   float     sum    100.0   10.49   10.49  1e-06    101.0   10.38   10.38  1e-06\n");
+      "#   Rank  0 Pid  1 on  a device  0 [0x07] A100-SXM4-40GB\n#   Rank  1 Pid  1 on  a device  "
+      "1 [0x0a] A100-SXM4-40GB\n"
+      "      1048576        262144   float     sum    100.0   10.49   10.49  1e-06    101.0   "
+      "10.38   10.38  1e-06\n");
   REQUIRE(log.sweeps.size() == 1);
-  REQUIRE(log.sweeps[0].rows[0].out_of_place->wrong == 0);  // 1e-06 is a rounding error of the sum, not a wrong value
+  REQUIRE(log.sweeps[0].rows[0].out_of_place->wrong ==
+          0);  // 1e-06 is a rounding error of the sum, not a wrong value
   REQUIRE(log.sweeps[0].device == "A100-SXM4-40GB");
   REQUIRE(log.sweeps[0].test == Test::all_reduce);  // two ranks, a sum, busbw = algbw
   REQUIRE(log.anomalies.count_of("collective_inferred") == 1);
 }
 
 TEST_CASE("launcher prefixes and colour do not hide rows", "[nccl]") {
-  for (const char* prefix : {"[1,0]<stdout>:", "[1,0]<stdout> ", "0: ", "job-launcher | ", "\x1b[32m"}) {
+  for (const char* prefix :
+       {"[1,0]<stdout>:", "[1,0]<stdout> ", "0: ", "job-launcher | ", "\x1b[32m"}) {
     std::string text;
     const std::string plain = kNew;
     for (std::size_t at = 0; at < plain.size();) {
@@ -62,9 +72,11 @@ TEST_CASE("launcher prefixes and colour do not hide rows", "[nccl]") {
   }
 }
 
-TEST_CASE("without rank lines the rank count follows from busbw over algbw and is called inferred", "[nccl]") {
+TEST_CASE("without rank lines the rank count follows from busbw over algbw and is called inferred",
+          "[nccl]") {
   // 2(n-1)/n = 1.75 -> n = 8
-  const Log log = parsed("  1073741824 268435456 float sum -1 10000.0 107.37 187.90 0 10000.0 107.37 187.90 0\n");
+  const Log log = parsed(
+      "  1073741824 268435456 float sum -1 10000.0 107.37 187.90 0 10000.0 107.37 187.90 0\n");
   REQUIRE(log.sweeps[0].ranks == 8);
   REQUIRE(log.sweeps[0].is_world_inferred);
   REQUIRE(log.anomalies.count_of("ranks_inferred") == 1);
@@ -81,7 +93,9 @@ TEST_CASE("a log cut inside a row keeps the rows before and counts the loss", "[
 
 TEST_CASE("errors in the middle are counted and the rest is read", "[nccl]") {
   std::string text = kNew;
-  text.insert(text.find("  1073741824"), "node7: Test NCCL failure common.cu:958 'unhandled system error'\n  67108864 16 float sum -1 12.\n");
+  text.insert(text.find("  1073741824"),
+              "node7: Test NCCL failure common.cu:958 'unhandled system error'\n  67108864 16 "
+              "float sum -1 12.\n");
   const Log log = parsed(text);
   REQUIRE(log.sweeps[0].rows.size() == 2);
   REQUIRE(log.anomalies.count_of("run_failed") == 1);
@@ -97,13 +111,21 @@ TEST_CASE("printed busbw that does not follow from size and time is named", "[nc
   REQUIRE(findings[0].text.find("1 of 4 printed") != std::string::npos);
 }
 
-TEST_CASE("two nodes at TCP speed are called a TCP fallback and stalls are called stalls", "[nccl]") {
-  Sweep sweep{.file = "x", .test = Test::all_reduce, .ranks = 8, .nodes = 2, .ranks_per_node = 4, .hosts = {"a", "b"}};
+TEST_CASE("two nodes at TCP speed are called a TCP fallback and stalls are called stalls",
+          "[nccl]") {
+  Sweep sweep{.file = "x",
+              .test = Test::all_reduce,
+              .ranks = 8,
+              .nodes = 2,
+              .ranks_per_node = 4,
+              .hosts = {"a", "b"}};
   // busbw = S / t * 7/4 = 5 GB/s at every size: t = S * 1.75 / 5e9
   for (int power = 20; power <= 30; ++power) {
     const double size = std::ldexp(1.0, power);
-    sweep.rows.push_back({.size = std::int64_t{1} << power, .type = "float",
-                          .out_of_place = Timing{size * 1.75 / 5e3, size / (size * 1.75 / 5e3) * 1e-3, 5.0, 0}});
+    sweep.rows.push_back(
+        {.size = std::int64_t{1} << power,
+         .type = "float",
+         .out_of_place = Timing{size * 1.75 / 5e3, size / (size * 1.75 / 5e3) * 1e-3, 5.0, 0}});
   }
   auto findings = findings_of(sweep);
   REQUIRE(findings.size() == 1);
@@ -113,19 +135,28 @@ TEST_CASE("two nodes at TCP speed are called a TCP fallback and stalls are calle
     t = {t.time_us * 10, t.algbw / 10, t.busbw / 10, 0};
   }
   findings = findings_of(sweep);
-  REQUIRE(std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.name == "stalls"; }));
+  REQUIRE(std::any_of(findings.begin(), findings.end(),
+                      [](const Finding& f) { return f.name == "stalls"; }));
 }
 
 TEST_CASE("the node that all slow pairs share is named", "[nccl]") {
   std::vector<Sweep> sweeps;
   const auto pair = [&](const char* a, const char* b, double rate) {
-    Sweep s{.file = std::string(a) + b, .test = Test::send_recv, .ranks = 2, .nodes = 2, .ranks_per_node = 1, .hosts = {a, b}};
+    Sweep s{.file = std::string(a) + b,
+            .test = Test::send_recv,
+            .ranks = 2,
+            .nodes = 2,
+            .ranks_per_node = 1,
+            .hosts = {a, b}};
     const double size = std::ldexp(1.0, 30);
-    s.rows.push_back({.size = std::int64_t{1} << 30, .type = "float", .out_of_place = Timing{size / rate * 1e-3, rate, rate, 0}});
+    s.rows.push_back({.size = std::int64_t{1} << 30,
+                      .type = "float",
+                      .out_of_place = Timing{size / rate * 1e-3, rate, rate, 0}});
     sweeps.push_back(s);
   };
   pair("a", "b", 40), pair("b", "c", 40), pair("a", "d", 40), pair("c", "d", 39);
-  pair("a", "x", 9), pair("x", "c", 5), pair("b", "x", 7);  // x is the sick one: in 3 of 3 slow, a and c in 1 of 3
+  pair("a", "x", 9), pair("x", "c", 5),
+      pair("b", "x", 7);  // x is the sick one: in 3 of 3 slow, a and c in 1 of 3
   const auto findings = findings_across(sweeps);
   int nodes = 0;
   for (const auto& f : findings)
@@ -138,17 +169,26 @@ TEST_CASE("the node that all slow pairs share is named", "[nccl]") {
 }
 
 TEST_CASE("node counts between measured ones follow latency and bandwidth apart", "[nccl]") {
-  // all_reduce, 8 GPUs a node: T = 10 us * log2(nodes) + S * 2(n-1)/n / 200 GB/s, measured on 2 and 8 nodes.
-  const auto truth = [](int nodes, double size) { return 10e-6 * std::log2(nodes) + size * 2 * (8 * nodes - 1) / (8 * nodes) / 200e9; };
+  // all_reduce, 8 GPUs a node: T = 10 us * log2(nodes) + S * 2(n-1)/n / 200 GB/s, measured on 2 and
+  // 8 nodes.
+  const auto truth = [](int nodes, double size) {
+    return 10e-6 * std::log2(nodes) + size * 2 * (8 * nodes - 1) / (8 * nodes) / 200e9;
+  };
   std::vector<MeasuredCurve> curves;
   for (const int nodes : {2, 8}) {
-    MeasuredCurve c{.collective = Collective::all_reduce, .ranks = 8 * nodes, .nodes = nodes, .ranks_per_node = 8};
-    for (int power = 3; power <= 33; ++power) c.points.emplace_back(Bytes(std::int64_t{1} << power), Seconds(truth(nodes, std::ldexp(1.0, power))));
+    MeasuredCurve c{.collective = Collective::all_reduce,
+                    .ranks = 8 * nodes,
+                    .nodes = nodes,
+                    .ranks_per_node = 8};
+    for (int power = 3; power <= 33; ++power)
+      c.points.emplace_back(Bytes(std::int64_t{1} << power),
+                            Seconds(truth(nodes, std::ldexp(1.0, power))));
     curves.push_back(c);
   }
   for (const int nodes : {4, 16})
     for (const int power : {10, 20, 25, 30}) {
-      const auto t = predicted_time(curves, Collective::all_reduce, nodes, 8, Bytes(std::int64_t{1} << power));
+      const auto t =
+          predicted_time(curves, Collective::all_reduce, nodes, 8, Bytes(std::int64_t{1} << power));
       REQUIRE(t);
       REQUIRE(t->value == Approx(truth(nodes, std::ldexp(1.0, power))).epsilon(0.01));
     }
@@ -156,7 +196,9 @@ TEST_CASE("node counts between measured ones follow latency and bandwidth apart"
 
 TEST_CASE("sniff knows logs by header or by rows alone", "[nccl]") {
   REQUIRE(sniff(kNew));
-  REQUIRE(sniff("  8 2 float sum -1 10.0 0.00 0.00 0 10.0 0.00 0.00 0\n 16 4 float sum -1 10.0 0.00 0.00 0 10.0 0.00 0.00 0\n"));
+  REQUIRE(
+      sniff("  8 2 float sum -1 10.0 0.00 0.00 0 10.0 0.00 0.00 0\n 16 4 float sum -1 10.0 0.00 "
+            "0.00 0 10.0 0.00 0.00 0\n"));
   REQUIRE_FALSE(sniff("{\"traceEvents\": []}"));
   REQUIRE_FALSE(sniff("rank 0\nl1: calc 10\n"));
 }

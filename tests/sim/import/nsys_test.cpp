@@ -14,7 +14,8 @@ using namespace stepcast;
 namespace {
 /// An export made of SQL.
 struct Export {
-  std::string path = (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + "x.sqlite")).string();
+  std::string path =
+      (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + "x.sqlite")).string();
   explicit Export(const std::string& sql) {
     std::filesystem::remove(path);
     sqlite3* db = nullptr;
@@ -33,14 +34,18 @@ const std::string kKernels = R"(CREATE TABLE StringIds (id INTEGER, value TEXT);
   INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'ncclDevKernel_SendRecv'), (3, 'cudaLaunchKernel_v7000');
   CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, shortName INTEGER);
   INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 4000, 0, 7, 1, 16777216, 1), (4000, 6000, 0, 20, 2, 16777216, 2), (11000, 14000, 0, 7, 3, 16777216, 1);)";
-const std::string kHost = R"(CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "end" INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+const std::string kHost =
+    R"(CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, "end" INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
   INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (500, 600, 16777217, 1, 3), (700, 800, 16777217, 2, 3), (10500, 10600, 16777217, 3, 3);
   CREATE TABLE NVTX_EVENTS (start INTEGER, "end" INTEGER, globalTid INTEGER, text TEXT, jsonText TEXT);
   INSERT INTO NVTX_EVENTS VALUES (0, 9000, 16777217, 'train step 1', NULL), (10000, 19000, 16777217, 'train step 2', NULL), (20000, 29000, 16777217, 'train step 3', NULL),
     (650, 900, 16777217, 'nccl:all_to_all, op_id = 5', NULL), (680, 850, 16777217, 'ncclAllToAll', '{"Message size [bytes]": 4096, "Peer rank": 1}');)";
 }  // namespace
 
-TEST_CASE("an Nsight export gives steps by numbered ranges and collectives by the range around their launch", "[nsys]") {
+TEST_CASE(
+    "an Nsight export gives steps by numbered ranges and collectives by the range around their "
+    "launch",
+    "[nsys]") {
   const Export file(kKernels + kHost);
   const auto traces = nsys::read_export(file.path);
   REQUIRE(traces.size() == 1);
@@ -49,7 +54,8 @@ TEST_CASE("an Nsight export gives steps by numbered ranges and collectives by th
   REQUIRE(accounts[0].period.value == Approx(10e-6));
   REQUIRE(accounts[0].compute.value == Approx(3e-6));
   REQUIRE(accounts[0].communication.value == Approx(2e-6));
-  REQUIRE(traces[0].collectives.at(0).collective == Collective::all_to_all);  // though the kernel is called SendRecv
+  REQUIRE(traces[0].collectives.at(0).collective ==
+          Collective::all_to_all);  // though the kernel is called SendRecv
   REQUIRE(traces[0].collectives.at(0).bytes == 4096);
 }
 

@@ -1,6 +1,6 @@
+#include "sim/import/replay/what_if.hpp"
 #include "sim/core/result.hpp"
 #include "sim/import/costs/kernel_samples.hpp"
-#include "sim/import/replay/what_if.hpp"
 #include "sim/io/json.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "tests/support/test.hpp"
@@ -12,29 +12,43 @@ Workload two_ranks() {  // compute of 1 s and 3 s, all-reduce of 0.5 s over both
   Workload w;
   w.origin = "test";
   w.steps = {{0, 0}};
-  const NameId compute = w.names.id_of("nvjet_gemm"), reduce = w.names.id_of("reduce"), tail = w.names.id_of("elementwise");
+  const NameId compute = w.names.id_of("nvjet_gemm"), reduce = w.names.id_of("reduce"),
+               tail = w.names.id_of("elementwise");
   w.groups = {{"dp", GroupKind::dp, 2, {0, 1}}};
   for (int r = 0; r < 2; ++r) {
     WorkRank rank{r, r, {"gpu"}, {}};
     rank.ops.push_back({.name = compute, .duration_s = r == 0 ? 1.0 : 3.0, .step = 0, .after = {}});
-    rank.ops.push_back({.kind = WorkKind::collective, .name = reduce, .duration_s = 0.5, .bytes = 1'000'000'000, .group = 0, .match = 1, .step = 0, .after = {}});
+    rank.ops.push_back({.kind = WorkKind::collective,
+                        .name = reduce,
+                        .duration_s = 0.5,
+                        .bytes = 1'000'000'000,
+                        .group = 0,
+                        .match = 1,
+                        .step = 0,
+                        .after = {}});
     rank.ops.push_back({.name = tail, .duration_s = 1, .step = 0, .after = {}});
     w.ranks.push_back(rank);
   }
   return w;
 }
 Scenario scenario(const std::string& parallel, const std::string& more = "") {
-  return scenario_of(Json::parse(R"({"stepcast": 1, "model": {"preset": "gpt3-125m"}, "training": {"global_batch": 32, "micro_batch": 1, "sequence_length": 2048}, "parallel": )" + parallel +
-                                 R"(, "cluster": {"preset": "dgx-h100-ib400", "nodes": 2})" + more + "}"),
-                     "test")
+  return scenario_of(
+             Json::parse(
+                 R"({"stepcast": 1, "model": {"preset": "gpt3-125m"}, "training": {"global_batch": 32, "micro_batch": 1, "sequence_length": 2048}, "parallel": )" +
+                 parallel + R"(, "cluster": {"preset": "dgx-h100-ib400", "nodes": 2})" + more +
+                 "}"),
+             "test")
       .value_or_throw();
 }
 }  // namespace
 
-TEST_CASE("each moment of a replayed step has one owner and they sum to the step", "[replay]") {  // nsys-ai issues 247, 278: double count
+TEST_CASE("each moment of a replayed step has one owner and they sum to the step",
+          "[replay]") {  // nsys-ai issues 247, 278: double count
   const ReplayResult r = replay(two_ranks());
   // Rank 0: compute 1 + 1, waits 2 s for rank 1, moves 0.5 s. Rank 1: compute 3 + 1, no waiting.
-  const auto owned = [&](std::size_t rank, Owner o) { return r.ranks[rank][0].owned[static_cast<std::size_t>(o)]; };
+  const auto owned = [&](std::size_t rank, Owner o) {
+    return r.ranks[rank][0].owned[static_cast<std::size_t>(o)];
+  };
   REQUIRE(owned(0, Owner::compute) == Approx(2));
   REQUIRE(owned(0, Owner::waiting) == Approx(2));
   REQUIRE(owned(0, Owner::transfer) == Approx(0.5));
@@ -49,26 +63,54 @@ TEST_CASE("each moment of a replayed step has one owner and they sum to the step
 }
 
 TEST_CASE("an eager send ends without its receive and the receive without the sender", "[replay]") {
-  // Rank 0 sends at once (1 s) and computes 1 s; rank 1 computes 5 s, then receives what is long there.
+  // Rank 0 sends at once (1 s) and computes 1 s; rank 1 computes 5 s, then receives what is long
+  // there.
   Workload w;
   w.steps = {{0, 0}};
   w.messages = MessageRule::eager;
   const NameId name = w.names.id_of("x");
-  w.ranks = {{0, -1, {"a"}, {{.kind = WorkKind::send, .name = name, .duration_s = 1, .peer = 1, .match = 1, .step = 0, .after = {}}, {.name = name, .duration_s = 1, .step = 0, .after = {}}}},
-             {1, -1, {"a"}, {{.name = name, .duration_s = 5, .step = 0, .after = {}}, {.kind = WorkKind::recv, .name = name, .duration_s = 1, .peer = 0, .match = 1, .step = 0, .after = {}}}}};
+  w.ranks = {{0,
+              -1,
+              {"a"},
+              {{.kind = WorkKind::send,
+                .name = name,
+                .duration_s = 1,
+                .peer = 1,
+                .match = 1,
+                .step = 0,
+                .after = {}},
+               {.name = name, .duration_s = 1, .step = 0, .after = {}}}},
+             {1,
+              -1,
+              {"a"},
+              {{.name = name, .duration_s = 5, .step = 0, .after = {}},
+               {.kind = WorkKind::recv,
+                .name = name,
+                .duration_s = 1,
+                .peer = 0,
+                .match = 1,
+                .step = 0,
+                .after = {}}}}};
   REQUIRE(replay(w).ranks[0][0].end_s == Approx(2));
   REQUIRE(replay(w).total_s == Approx(5));
   w.messages = MessageRule::rendezvous;
   REQUIRE(replay(w).ranks[0][0].end_s == Approx(7));
 }
 
-TEST_CASE("collectives that two ranks start in opposite orders are let go and counted", "[replay]") {
+TEST_CASE("collectives that two ranks start in opposite orders are let go and counted",
+          "[replay]") {
   Workload w = two_ranks();
   for (int r = 0; r < 2; ++r) {
     auto& ops = w.ranks[static_cast<std::size_t>(r)].ops;
     ops.resize(1);
     for (const int m : r == 0 ? std::vector{1, 2} : std::vector{2, 1})
-      ops.push_back({.kind = WorkKind::collective, .name = 1, .duration_s = 0.5, .group = 0, .match = m, .step = 0, .after = {}});
+      ops.push_back({.kind = WorkKind::collective,
+                     .name = 1,
+                     .duration_s = 0.5,
+                     .group = 0,
+                     .match = m,
+                     .step = 0,
+                     .after = {}});
   }
   REQUIRE_THROWS_AS(replay(w), InputError);
   REQUIRE(dissolve_impossible_meetings(w) > 0);
@@ -82,28 +124,38 @@ TEST_CASE("equalising one rank or one class leaves the others as recorded", "[re
   // Only rank 1 takes its class's mean of 2 s: the all-reduce waits for 2 s of it.
   const Change rank = equalised(w, [](const WorkRank& r, const WorkOp&) { return r.rank != 1; });
   REQUIRE(replay(rank.workload).total_s == Approx(2 + 0.5 + 1));
-  const Change tail = equalised(w, [&](const WorkRank&, const WorkOp& o) { return w.names.text_of(o.name) != "elementwise"; });
+  const Change tail = equalised(w, [&](const WorkRank&, const WorkOp& o) {
+    return w.names.text_of(o.name) != "elementwise";
+  });
   REQUIRE(replay(tail.workload).total_s == Approx(4.5));
 }
 
-TEST_CASE("another GPU scales products and memory-bound kernels by the ratio of their profiles", "[replay]") {
+TEST_CASE("another GPU scales products and memory-bound kernels by the ratio of their profiles",
+          "[replay]") {
   const Profile a100 = base_profile("a100-sxm4-80g"), h100 = base_profile("h100-sxm5-80g");
   const Workload w = two_ranks();
   const Change faster = with_other_gpu(w, a100, h100);
   REQUIRE(faster.ops_changed == 4);
-  const double product = faster.workload.ranks[1].ops[0].duration_s / 3, stream = faster.workload.ranks[1].ops[2].duration_s;
-  // Datasheet peaks 312 and 989 TFLOP/s, 2039 and 3350 GB/s: both ratios lie between what the peaks promise and what clocks keep.
+  const double product = faster.workload.ranks[1].ops[0].duration_s / 3,
+               stream = faster.workload.ranks[1].ops[2].duration_s;
+  // Datasheet peaks 312 and 989 TFLOP/s, 2039 and 3350 GB/s: both ratios lie between what the peaks
+  // promise and what clocks keep.
   REQUIRE(product > 0.28);
   REQUIRE(product < 0.6);
   REQUIRE(stream == Approx(2039.0 / 3350).epsilon(0.15));
   REQUIRE(with_other_gpu(w, h100, h100).workload.ranks[1].ops[0].duration_s == Approx(3));
-  REQUIRE(kernel_class_of("void flash_fwd_kernel<Flash_fwd_kernel_traits>") == KernelClass::attention);
+  REQUIRE(kernel_class_of("void flash_fwd_kernel<Flash_fwd_kernel_traits>") ==
+          KernelClass::attention);
   REQUIRE(kernel_class_of("Cijk_Ailk_Bljk_BBS_BH_MT128x128x32") == KernelClass::gemm);
-  REQUIRE(kernel_class_of("void cudnn::winograd_nonfused::winogradForward") == KernelClass::convolution);
-  REQUIRE(kernel_class_of("void at::native::vectorized_elementwise_kernel") == KernelClass::streaming);
+  REQUIRE(kernel_class_of("void cudnn::winograd_nonfused::winogradForward") ==
+          KernelClass::convolution);
+  REQUIRE(kernel_class_of("void at::native::vectorized_elementwise_kernel") ==
+          KernelClass::streaming);
 }
 
-TEST_CASE("a network with too few GPUs for the workload's groups is refused with the nodes it needs", "[replay]") {
+TEST_CASE(
+    "a network with too few GPUs for the workload's groups is refused with the nodes it needs",
+    "[replay]") {
   const Scenario s = scenario(R"({"tp": 2, "pp": 2})");
   const Profile p = profile_of(s).value_or_throw();
   Workload w = with_data_parallel_size(two_ranks(), 64).workload;
@@ -111,7 +163,8 @@ TEST_CASE("a network with too few GPUs for the workload's groups is refused with
     cluster_transport(w, s.cluster, p.collectives);
     FAIL("not refused");
   } catch (const InputError& e) {
-    REQUIRE(std::string(e.what()).find("has 16 GPUs, the workload's ranks need 64") != std::string::npos);
+    REQUIRE(std::string(e.what()).find("has 16 GPUs, the workload's ranks need 64") !=
+            std::string::npos);
     REQUIRE(std::string(e.what()).find("--nodes 8") != std::string::npos);
   }
 }
@@ -119,7 +172,8 @@ TEST_CASE("a network with too few GPUs for the workload's groups is refused with
 TEST_CASE("a slower network moves the same bytes in a longer time", "[replay]") {
   const Scenario s = scenario(R"({"tp": 2, "pp": 2})");
   const Profile p = profile_of(s).value_or_throw();
-  const Workload w = with_data_parallel_size(two_ranks(), 16).workload;  // 1 GB over 16 GPUs of two nodes
+  const Workload w =
+      with_data_parallel_size(two_ranks(), 16).workload;  // 1 GB over 16 GPUs of two nodes
   const auto transfer = [&](double scale) {
     CollectiveProfile slower = p.collectives;
     for (FabricFit& fit : slower.fabrics) fit.large_efficiency *= scale;
@@ -132,7 +186,8 @@ TEST_CASE("a slower network moves the same bytes in a longer time", "[replay]") 
   REQUIRE(transfer(0.5) > 1.3 * transfer(1));
 }
 
-TEST_CASE("a thousand ranks replay within a second and a few hundred MB", "[replay]") {  // simgrid issue 375: 1008 ranks run out of memory
+TEST_CASE("a thousand ranks replay within a second and a few hundred MB",
+          "[replay]") {  // simgrid issue 375: 1008 ranks run out of memory
   Workload w;
   w.steps = {{0, 0}};
   const NameId name = w.names.id_of("x");
@@ -140,14 +195,23 @@ TEST_CASE("a thousand ranks replay within a second and a few hundred MB", "[repl
   for (int r = 0; r < 1008; ++r) {
     WorkRank rank{r, -1, {"gpu"}, {}};
     for (int i = 0; i < 100; ++i) {
-      rank.ops.push_back({.name = name, .duration_s = 1e-3 * (1 + (r + i) % 7), .step = 0, .after = {}});
-      if (i % 10 == 9) rank.ops.push_back({.kind = WorkKind::collective, .name = name, .duration_s = 1e-3, .group = 0, .match = i, .step = 0, .after = {}});
+      rank.ops.push_back(
+          {.name = name, .duration_s = 1e-3 * (1 + (r + i) % 7), .step = 0, .after = {}});
+      if (i % 10 == 9)
+        rank.ops.push_back({.kind = WorkKind::collective,
+                            .name = name,
+                            .duration_s = 1e-3,
+                            .group = 0,
+                            .match = i,
+                            .step = 0,
+                            .after = {}});
     }
     w.groups[0].ranks.push_back(r);
     w.ranks.push_back(std::move(rank));
   }
-  // Ten rounds of ten ops that last 1 to 7 ms in turn: a cycle of seven (28 ms) and three more, for the slowest rank 5 + 6 + 7 = 18 ms;
-  // ranks come in all seven phases, so every round takes 46 ms, and 1 ms for the collective.
+  // Ten rounds of ten ops that last 1 to 7 ms in turn: a cycle of seven (28 ms) and three more, for
+  // the slowest rank 5 + 6 + 7 = 18 ms; ranks come in all seven phases, so every round takes 46 ms,
+  // and 1 ms for the collective.
   const ReplayResult r = replay(w);
   REQUIRE(r.step_s[0] == Approx(10 * 47e-3));
   REQUIRE(r.meetings.size() == 10);

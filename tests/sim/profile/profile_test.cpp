@@ -12,7 +12,11 @@
 using namespace stepcast;
 
 namespace {
-std::string temporary(const std::string& name) { return (std::filesystem::temp_directory_path() / ("stepcast_profile_test_" + std::to_string(getpid()) + "_" + name)).string(); }
+std::string temporary(const std::string& name) {
+  return (std::filesystem::temp_directory_path() /
+          ("stepcast_profile_test_" + std::to_string(getpid()) + "_" + name))
+      .string();
+}
 
 Profile small_profile() {
   Profile profile;
@@ -40,7 +44,8 @@ Profile small_profile() {
   profile.kernels.bandwidth = {norm};
   profile.kernels.factors = {{"sustained/gemm", "flops", {{1e10, 1.1}, {1e12, 1.2}}, "test"}};
   profile.kernels.host["megatron"] = {10, 20, 1, 0.5, "test"};
-  profile.kernels.measured = {{"gemm/bf16/m1/n2/k3/b1", Seconds(5e-6), Seconds(4e-6), Seconds(6e-6)}};
+  profile.kernels.measured = {
+      {"gemm/bf16/m1/n2/k3/b1", Seconds(5e-6), Seconds(4e-6), Seconds(6e-6)}};
   profile.sources = {"here"};
   return profile;
 }
@@ -75,20 +80,27 @@ TEST_CASE("a profile reads back as it was written", "[profile]") {
 }
 
 TEST_CASE("a profile that claims another format version is refused", "[profile]") {
-  REQUIRE_THAT(problems_after([](Json& j) { j["stepcast_profile"] = 2; }), Catch::Contains("/stepcast_profile") && Catch::Contains("2"));
+  REQUIRE_THAT(problems_after([](Json& j) { j["stepcast_profile"] = 2; }),
+               Catch::Contains("/stepcast_profile") && Catch::Contains("2"));
 }
 
 TEST_CASE("a grid with a missing node names both counts", "[profile]") {
-  const auto text = problems_after([](Json& j) { j["kernels"]["families"][0]["grid"]["utilisation_percent"].erase(0); });
-  REQUIRE_THAT(text, Catch::Contains("/kernels/families/0/grid/utilisation_percent") && Catch::Contains("5") && Catch::Contains("6"));
+  const auto text = problems_after(
+      [](Json& j) { j["kernels"]["families"][0]["grid"]["utilisation_percent"].erase(0); });
+  REQUIRE_THAT(text, Catch::Contains("/kernels/families/0/grid/utilisation_percent") &&
+                         Catch::Contains("5") && Catch::Contains("6"));
 }
 
 TEST_CASE("axes that do not rise are refused", "[profile]") {
-  REQUIRE_THAT(problems_after([](Json& j) { j["kernels"]["families"][0]["grid"]["n"] = {8, 4, 16}; }), Catch::Contains("rising"));
+  REQUIRE_THAT(problems_after([](Json& j) {
+                 j["kernels"]["families"][0]["grid"]["n"] = {8, 4, 16};
+               }),
+               Catch::Contains("rising"));
 }
 
 TEST_CASE("points that are no multiple of their features are refused", "[profile]") {
-  REQUIRE_THAT(problems_after([](Json& j) { j["kernels"]["families"][1]["points"].erase(0); }), Catch::Contains("/kernels/families/1/points"));
+  REQUIRE_THAT(problems_after([](Json& j) { j["kernels"]["families"][1]["points"].erase(0); }),
+               Catch::Contains("/kernels/families/1/points"));
 }
 
 TEST_CASE("a misspelt key of a profile names the nearest one", "[profile]") {
@@ -100,6 +112,8 @@ TEST_CASE("a misspelt key of a profile names the nearest one", "[profile]") {
 }
 
 TEST_CASE("negative and absurd rates are refused", "[profile]") {
-  REQUIRE_THAT(problems_after([](Json& j) { j["kernels"]["bandwidth"][0]["dram_GBps"] = -1; }), Catch::Contains("dram_GBps"));
-  REQUIRE_THAT(problems_after([](Json& j) { j["kernels"]["overlap_slowdown_compute"] = 0.5; }), Catch::Contains("overlap_slowdown_compute"));
+  REQUIRE_THAT(problems_after([](Json& j) { j["kernels"]["bandwidth"][0]["dram_GBps"] = -1; }),
+               Catch::Contains("dram_GBps"));
+  REQUIRE_THAT(problems_after([](Json& j) { j["kernels"]["overlap_slowdown_compute"] = 0.5; }),
+               Catch::Contains("overlap_slowdown_compute"));
 }

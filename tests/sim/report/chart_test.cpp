@@ -20,7 +20,11 @@ std::uint32_t big_endian_at(const std::string& s, std::size_t at) {
   for (std::size_t i = 0; i < 4; ++i) v = v << 8 | static_cast<unsigned char>(s[at + i]);
   return v;
 }
-struct Image { int width = 0, height = 0; std::string rows; std::size_t dark = 0; };
+struct Image {
+  int width = 0, height = 0;
+  std::string rows;
+  std::size_t dark = 0;
+};
 /// Walks the chunks, checks each CRC and inflates the pixels.
 Image decoded(const std::string& png) {
   Image image;
@@ -29,15 +33,22 @@ Image decoded(const std::string& png) {
   for (std::size_t at = 8; at < png.size();) {
     const std::size_t length = big_endian_at(png, at);
     const std::string body = png.substr(at + 4, 4 + length);
-    CHECK(big_endian_at(png, at + 8 + length) == crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size())));
-    if (body.starts_with("IHDR")) { image.width = static_cast<int>(big_endian_at(body, 4)); image.height = static_cast<int>(big_endian_at(body, 8)); }
+    CHECK(big_endian_at(png, at + 8 + length) ==
+          crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size())));
+    if (body.starts_with("IHDR")) {
+      image.width = static_cast<int>(big_endian_at(body, 4));
+      image.height = static_cast<int>(big_endian_at(body, 8));
+    }
     if (body.starts_with("IDAT")) packed += body.substr(4);
     at += 12 + length;
   }
   uLongf size = (static_cast<uLongf>(image.width) * 3 + 1) * static_cast<uLongf>(image.height);
   image.rows.resize(size);
-  REQUIRE(uncompress(reinterpret_cast<Bytef*>(image.rows.data()), &size, reinterpret_cast<const Bytef*>(packed.data()), static_cast<uLong>(packed.size())) == Z_OK);
-  for (const char c : image.rows) if (static_cast<unsigned char>(c) > 0 && static_cast<unsigned char>(c) < 128) ++image.dark;
+  REQUIRE(uncompress(reinterpret_cast<Bytef*>(image.rows.data()), &size,
+                     reinterpret_cast<const Bytef*>(packed.data()),
+                     static_cast<uLong>(packed.size())) == Z_OK);
+  for (const char c : image.rows)
+    if (static_cast<unsigned char>(c) > 0 && static_cast<unsigned char>(c) < 128) ++image.dark;
   return image;
 }
 Chart scaling_chart() {
@@ -46,11 +57,14 @@ Chart scaling_chart() {
   chart.x = {.title = "nodes", .is_log = true, .categories = {}};
   chart.y = {.title = "throughput (tokens/s)", .is_log = true, .categories = {}};
   chart.series.push_back({.name = "simulated", .x = {1, 2, 4}, .y = {100, 190, 360}, .labels = {}});
-  chart.series.push_back({.name = "linear", .x = {1, 2, 4}, .y = {100, 200, 400}, .labels = {}, .is_dashed = true});
+  chart.series.push_back(
+      {.name = "linear", .x = {1, 2, 4}, .y = {100, 200, 400}, .labels = {}, .is_dashed = true});
   return chart;
 }
 std::string drawn(const Chart& chart, const std::string& ending) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("stepcast_chart_" + std::to_string(getpid()) + ending)).string();
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("stepcast_chart_" + std::to_string(getpid()) + ending))
+                               .string();
   write_chart(chart, path);
   std::string content = read_file(path).value_or_throw();
   std::filesystem::remove(path);
@@ -75,7 +89,9 @@ TEST_CASE("a chart as PNG has ink on it", "[report]") {
 
 TEST_CASE("a chart as SVG has titles and units and legend and escapes its texts", "[report]") {
   const std::string svg = drawn(scaling_chart(), ".svg");
-  for (const char* part : {"Throughput &lt;of&gt; &quot;a&quot; &amp; b", ">nodes</text>", ">throughput (tokens/s)</text>", ">simulated</text>", ">linear</text>", "stroke-dasharray"})
+  for (const char* part :
+       {"Throughput &lt;of&gt; &quot;a&quot; &amp; b", ">nodes</text>",
+        ">throughput (tokens/s)</text>", ">simulated</text>", ">linear</text>", "stroke-dasharray"})
     CHECK(svg.find(part) != std::string::npos);
 }
 
@@ -90,7 +106,9 @@ TEST_CASE("points that cannot be drawn are left out", "[report]") {
   CHECK(drawn(chart, ".svg").find("</svg>") != std::string::npos);
 }
 
-TEST_CASE("a chart of another ending is refused", "[report]") { CHECK_THROWS_AS(write_chart(scaling_chart(), "/tmp/chart.jpg"), InputError); }
+TEST_CASE("a chart of another ending is refused", "[report]") {
+  CHECK_THROWS_AS(write_chart(scaling_chart(), "/tmp/chart.jpg"), InputError);
+}
 
 TEST_CASE("ticks are round and enclose the data", "[report]") {
   CHECK(axis_scale(3, 47, false, false).ticks == std::vector<double>{0, 10, 20, 30, 40, 50});

@@ -5,7 +5,8 @@
 
 using namespace stepcast;
 namespace {
-/// One GPU of 100 TFLOP/s that runs one layer of 1e12 FLOP forward, 2e12 backward and 1e12 again for recomputation.
+/// One GPU of 100 TFLOP/s that runs one layer of 1e12 FLOP forward, 2e12 backward and 1e12 again
+/// for recomputation.
 Scenario one_gpu() {
   Scenario s;
   s.file = "tiny.json";
@@ -41,13 +42,16 @@ Forecast forecast() {
   f.memory = {{.parameters = 1e9, .total = 5.0 * (1 << 30), .stage = 0}};
   return f;
 }
-Json report(const Forecast& f) { return report_json(one_gpu(), {}, f, {.wall_s = 0.1, .peak_rss_MiB = 20, .engine = EngineKind::native}); }
+Json report(const Forecast& f) {
+  return report_json(one_gpu(), {}, f,
+                     {.wall_s = 0.1, .peak_rss_MiB = 20, .engine = EngineKind::native});
+}
 }  // namespace
 
 TEST_CASE("throughput is batch over step and utilisation is FLOP over time and peak", "[report]") {
   const Json r = report(forecast());
-  CHECK(r["samples_per_s"] == 8.0);   // 4 / 0.5 s
-  CHECK(r["tokens_per_s"] == 80.0);   // 4 * 10 / 0.5 s
+  CHECK(r["samples_per_s"] == 8.0);  // 4 / 0.5 s
+  CHECK(r["tokens_per_s"] == 80.0);  // 4 * 10 / 0.5 s
   // model: 4 * 1.5e12 / (0.5 s * 100e12) = 0.12; hardware: 2 micro-batches * 4e12 / 50e12 = 0.16
   CHECK(r["model_flops_utilization"].get<double>() == Approx(0.12));
   CHECK(r["hardware_flops_utilization"].get<double>() == Approx(0.16));

@@ -6,14 +6,16 @@
 
 using namespace stepcast;
 namespace {
-StrategySpec preset(const std::string& name, int dp, std::int64_t element_bytes, Problems& problems) {
+StrategySpec preset(const std::string& name, int dp, std::int64_t element_bytes,
+                    Problems& problems) {
   Json content = read_preset("strategies", name, "test", "/strategy/preset").value_or_throw();
   content.erase("defaults");
   return read_strategy(ObjectReader(content, "test", "/strategy", problems), dp, element_bytes);
 }
 }  // namespace
 
-TEST_CASE("every key of every strategy preset is known and cites where it comes from", "[scenario]") {
+TEST_CASE("every key of every strategy preset is known and cites where it comes from",
+          "[scenario]") {
   const auto names = preset_names("strategies");
   REQUIRE(names.size() >= 13);
   for (const std::string& name : names) {
@@ -25,7 +27,11 @@ TEST_CASE("every key of every strategy preset is known and cites where it comes 
     CHECK(raw.at("description").get<std::string>().size() > 20);
     for (const auto& [key, value] : raw.items()) {
       if (key == "description" || key == "sources") continue;
-      if (key != "defaults") { INFO(key); CHECK(raw["sources"].contains(key)); continue; }
+      if (key != "defaults") {
+        INFO(key);
+        CHECK(raw["sources"].contains(key));
+        continue;
+      }
       for (const auto& [section, keys] : value.items())
         for (const auto& [inner, ignored] : keys.items()) {
           INFO(section << "." << inner);
@@ -58,15 +64,21 @@ TEST_CASE("an unknown strategy names the nearest one", "[scenario]") {
 TEST_CASE("a compression key that its scheme does not use is refused", "[scenario]") {
   Problems problems;
   const Json content = Json::parse(R"({"scheme": "powersgd", "rank": 8, "ratio": 0.1})");
-  const CompressionSpec c = read_compression(ObjectReader(content, "job.json", "/compression", problems));
+  const CompressionSpec c =
+      read_compression(ObjectReader(content, "job.json", "/compression", problems));
   CHECK(c.rank == 8);
-  CHECK(problems.text() == "job.json /compression/ratio: has no effect with scheme powersgd; topk, randomk and dgc use it");
+  CHECK(problems.text() ==
+        "job.json /compression/ratio: has no effect with scheme powersgd; topk, randomk and dgc "
+        "use it");
 }
 
-TEST_CASE("a collective sweep steps from the least to the greatest size by its factor", "[scenario]") {
+TEST_CASE("a collective sweep steps from the least to the greatest size by its factor",
+          "[scenario]") {
   Problems problems;
-  const Json content = Json::parse(R"({"operation": "all_gather", "min_B": 1024, "max_B": 70000, "factor": 4})");
-  const CollectiveSweep sweep = read_collective_sweep(ObjectReader(content, "job.json", "/collective", problems), 8);
+  const Json content =
+      Json::parse(R"({"operation": "all_gather", "min_B": 1024, "max_B": 70000, "factor": 4})");
+  const CollectiveSweep sweep =
+      read_collective_sweep(ObjectReader(content, "job.json", "/collective", problems), 8);
   CHECK(problems.text() == "");
   CHECK(sweep.sizes == std::vector<Bytes>{Bytes(1024), Bytes(4096), Bytes(16384), Bytes(65536)});
 }

@@ -16,24 +16,27 @@ Disturbance one_rank(StragglerSpec cause) {
 double mean_factor(const JitterSpec& jitter) {
   double sum = 0;
   constexpr int kDraws = 200'000;
-  for (int i = 0; i < kDraws; ++i) sum += jitter_factor(jitter, mixed_bits(static_cast<std::uint64_t>(i), 17));
+  for (int i = 0; i < kDraws; ++i)
+    sum += jitter_factor(jitter, mixed_bits(static_cast<std::uint64_t>(i), 17));
   return sum / kDraws;
 }
 }  // namespace
 
 TEST_CASE("each jitter has the mean that its parameters state", "[straggler]") {
-  // lognormal: 1 by construction. exponential: 1 + scale. pareto: 1 - p + p a / (a - 1); a = 3, p = 0.1: 0.9 + 0.15 = 1.05
+  // lognormal: 1 by construction. exponential: 1 + scale. pareto: 1 - p + p a / (a - 1); a = 3, p =
+  // 0.1: 0.9 + 0.15 = 1.05
   CHECK(mean_factor({.kind = JitterKind::lognormal, .sigma = 0.3}) == Approx(1).epsilon(0.01));
   CHECK(mean_factor({.kind = JitterKind::exponential, .scale = 0.2}) == Approx(1.2).epsilon(0.01));
-  CHECK(mean_factor({.kind = JitterKind::pareto, .shape = 3, .probability = 0.1}) == Approx(1.05).epsilon(0.01));
+  CHECK(mean_factor({.kind = JitterKind::pareto, .shape = 3, .probability = 0.1}) ==
+        Approx(1.05).epsilon(0.01));
 }
 
 TEST_CASE("a periodic pause by time stops a pass where it falls into it", "[straggler]") {
   StragglerSpec gc;
   gc.periodic = {.period_s = 10, .pause_s = 0.5, .together = true};
   const Disturbance d = one_rank(gc);
-  // One pause in every 10 s whatever the phase: 20 s of work from any start meets two pauses of 0.5 s, or three where the
-  // work plus its pauses just reaches the next.
+  // One pause in every 10 s whatever the phase: 20 s of work from any start meets two pauses of 0.5
+  // s, or three where the work plus its pauses just reaches the next.
   const double stretched = d.stretch({.seed = 1, .time_s = 3}, 20) * 20;
   CHECK((stretched == Approx(21) || stretched == Approx(21.5)));
   // 0.1 s of work meets none or one.
@@ -50,11 +53,14 @@ TEST_CASE("a slow spell stretches exactly the work that falls into it", "[stragg
 
 TEST_CASE("bursts start as a Poisson process of the stated rate", "[straggler]") {
   // 1 in 50 s over 200,000 s: 4000 +- 63; the mean gap's spread makes 5 % ten standard deviations.
-  const auto bursts = bursts_between({.every_s = 50, .duration_s = 1, .slowdown = 3}, 99, 0, 200'000);
+  const auto bursts =
+      bursts_between({.every_s = 50, .duration_s = 1, .slowdown = 3}, 99, 0, 200'000);
   CHECK(static_cast<double>(bursts.size()) == Approx(4000).epsilon(0.05));
   // Any window gives the same bursts as the whole.
-  const auto window = bursts_between({.every_s = 50, .duration_s = 1, .slowdown = 3}, 99, 1000, 3000);
-  for (const auto& burst : window) CHECK(std::find(bursts.begin(), bursts.end(), burst) != bursts.end());
+  const auto window =
+      bursts_between({.every_s = 50, .duration_s = 1, .slowdown = 3}, 99, 1000, 3000);
+  for (const auto& burst : window)
+    CHECK(std::find(bursts.begin(), bursts.end(), burst) != bursts.end());
 }
 
 TEST_CASE("drift grows with the clock up to its limit", "[straggler]") {
@@ -66,7 +72,8 @@ TEST_CASE("drift grows with the clock up to its limit", "[straggler]") {
   CHECK(d.stretch({.time_s = 360'000}, 1) == Approx(1.5));
 }
 
-TEST_CASE("a pause by steps hits every rank once per period and all at once when together", "[straggler]") {
+TEST_CASE("a pause by steps hits every rank once per period and all at once when together",
+          "[straggler]") {
   StragglerSpec gc;
   gc.periodic = {.period_steps = 7, .pause_s = 0.25, .together = true};
   Disturbance d = one_rank(gc);
@@ -82,7 +89,8 @@ TEST_CASE("a pause by steps hits every rank once per period and all at once when
   CHECK(apart <= 20);
 }
 
-TEST_CASE("the slowest rank of a block decides and an undisturbed one keeps it at 1", "[straggler]") {
+TEST_CASE("the slowest rank of a block decides and an undisturbed one keeps it at 1",
+          "[straggler]") {
   StragglerSpec fast;
   fast.jitter = {.kind = JitterKind::lognormal, .each = JitterScope::run, .sigma = 0.5};
   Disturbance d = one_rank(fast);

@@ -15,7 +15,10 @@ std::vector<double> series(int steps, int ranks, double sigma) {
   for (int s = 0; s < steps; ++s) {
     double slowest = 0;
     for (int r = 0; r < ranks; ++r)
-      slowest = std::max(slowest, std::exp(sigma * normal_from_bits(mixed_bits(static_cast<std::uint64_t>(s), static_cast<std::uint64_t>(r))) - sigma * sigma / 2));
+      slowest = std::max(
+          slowest, std::exp(sigma * normal_from_bits(mixed_bits(static_cast<std::uint64_t>(s),
+                                                                static_cast<std::uint64_t>(r))) -
+                            sigma * sigma / 2));
     out.push_back(2 * slowest);
   }
   return out;
@@ -23,7 +26,8 @@ std::vector<double> series(int steps, int ranks, double sigma) {
 }  // namespace
 
 TEST_CASE("a series gives back the jitter of its ranks and the step without it", "[straggler]") {
-  // 1500 steps: the deviation of a sample is known to 1 / sqrt(2 * 1500) = 2 %; 8 % is four of them.
+  // 1500 steps: the deviation of a sample is known to 1 / sqrt(2 * 1500) = 2 %; 8 % is four of
+  // them.
   for (const int ranks : {1, 64}) {
     const SeriesFit fit = fit_step_series(series(1500, ranks, 0.05), ranks, "test");
     CHECK(fit.rank_sigma == Approx(0.05).epsilon(0.08));

@@ -29,9 +29,11 @@ TEST_CASE("rounding never makes the latest replica later than the even share", "
   }
 }
 
-TEST_CASE("a loader slower than the step sets its pace and a faster one is never waited for", "[straggler]") {
-  // read 3 s, step 2 s, 1 ahead: batch 0 is there; batch 1 is read from 0 (when batch 0 was taken) to 3, the step that
-  // starts at 2 waits 1 s; batch 2 is read from 3 to 6, the step at 5 waits 1 s.
+TEST_CASE("a loader slower than the step sets its pace and a faster one is never waited for",
+          "[straggler]") {
+  // read 3 s, step 2 s, 1 ahead: batch 0 is there; batch 1 is read from 0 (when batch 0 was taken)
+  // to 3, the step that starts at 2 waits 1 s; batch 2 is read from 3 to 6, the step at 5 waits 1
+  // s.
   StorageQueue slow({.read_s = 3, .prefetch = 1}, 1);
   CHECK(slow.wait_s(0) == 0);
   CHECK(slow.wait_s(2) == Approx(1));

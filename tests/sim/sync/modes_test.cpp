@@ -14,13 +14,15 @@ int largest_lead(const SyncOutcome& out, int workers) {
   int lead = 0;
   for (const SyncUpdate& u : out.updates) {
     ++clock[static_cast<std::size_t>(u.worker)];
-    lead = std::max(lead, *std::max_element(clock.begin(), clock.end()) - *std::min_element(clock.begin(), clock.end()));
+    lead = std::max(lead, *std::max_element(clock.begin(), clock.end()) -
+                              *std::min_element(clock.begin(), clock.end()));
   }
   return lead;
 }
 }  // namespace
 
-TEST_CASE("no worker runs ahead of the slowest by more than the bound plus its own step", "[sync]") {
+TEST_CASE("no worker runs ahead of the slowest by more than the bound plus its own step",
+          "[sync]") {
   for (const int bound : {0, 1, 3}) {
     SyncJob job = sync_job(SyncMode::ssp, 4, 2, 1e6);
     job.spec.staleness = bound;
@@ -30,7 +32,8 @@ TEST_CASE("no worker runs ahead of the slowest by more than the bound plus its o
   }
 }
 
-TEST_CASE("a bound of zero goes at the pace of lockstep and a loose one lets the fast ones through", "[sync]") {
+TEST_CASE("a bound of zero goes at the pace of lockstep and a loose one lets the fast ones through",
+          "[sync]") {
   SyncJob job = sync_job(SyncMode::ssp, 4, 2, 1e6);
   job.workers[2].slowdown = 2;
   const double strict = run(job).samples_per_s;
@@ -55,7 +58,8 @@ TEST_CASE("asynchronous staleness is the number of other workers when all are eq
   CHECK(out.mean_staleness == Approx(5).epsilon(0.05));
 }
 
-TEST_CASE("the log replays: every read version was reached before its update and orders count up", "[sync]") {
+TEST_CASE("the log replays: every read version was reached before its update and orders count up",
+          "[sync]") {
   SyncJob job = sync_job(SyncMode::async, 5, 2, 0.3e9);
   job.workers[0].slowdown = 1.7;
   const SyncOutcome out = run(job);
@@ -68,7 +72,8 @@ TEST_CASE("the log replays: every read version was reached before its update and
     CHECK(u.time_s >= time);
     time = u.time_s;
   }
-  CHECK(update_log_csv(out).rfind("order,time_s,worker,step,read_version,staleness,peer,dropped\n", 0) == 0);
+  CHECK(update_log_csv(out).rfind("order,time_s,worker,step,read_version,staleness,peer,dropped\n",
+                                  0) == 0);
 }
 
 TEST_CASE("backup workers let the update go without the slowest and drop what it sends", "[sync]") {
@@ -80,7 +85,8 @@ TEST_CASE("backup workers let the update go without the slowest and drop what it
     job.spec.backup_workers = 1;
     const SyncOutcome out = run(job);
     INFO("servers " << servers);
-    // 9 s with everybody, 3 s without the slow one; a step of the batch then takes 4/3 of the step that three replicas make
+    // 9 s with everybody, 3 s without the slow one; a step of the batch then takes 4/3 of the step
+    // that three replicas make
     CHECK(all == Approx(9).epsilon(0.01));
     CHECK(out.samples_per_s == Approx(3.0 / 3).epsilon(0.02));
     CHECK(out.dropped > 0);
@@ -123,12 +129,14 @@ TEST_CASE("elastic averaging exchanges once a period and does not wait for other
   job.spec.period = 4;
   job.workers[2].slowdown = 2;
   const SyncOutcome out = run(job);
-  // Two workers at 3 s a step, one at 6 s, and a short exchange each fourth step: near 2/3 + 1/6 samples/s
+  // Two workers at 3 s a step, one at 6 s, and a short exchange each fourth step: near 2/3 + 1/6
+  // samples/s
   CHECK(out.samples_per_s == Approx(5.0 / 6).epsilon(0.08));
   CHECK(out.mean_staleness > 0);
 }
 
-TEST_CASE("each worker's seconds per step have one owner and the same seed gives the same run", "[sync]") {
+TEST_CASE("each worker's seconds per step have one owner and the same seed gives the same run",
+          "[sync]") {
   SyncJob job = sync_job(SyncMode::ssp, 4, 2, 0.5e9);
   job.spec.staleness = 1;
   for (SyncWorker& w : job.workers) w.jitter_sigma = 0.1;

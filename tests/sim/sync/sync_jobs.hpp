@@ -1,7 +1,8 @@
 #pragma once
 #include "sim/sync/sync_job.hpp"
 
-/// Replicas on nodes of one GPU behind one switch, with round numbers: ports of 1 GB/s, host links that never limit.
+/// Replicas on nodes of one GPU behind one switch, with round numbers: ports of 1 GB/s, host links
+/// that never limit.
 namespace stepcast::test {
 
 inline ClusterSpec switched_nodes(int nodes) {
@@ -16,7 +17,8 @@ inline ClusterSpec switched_nodes(int nodes) {
   return cluster;
 }
 
-/// `workers` nodes; `servers` further nodes (dedicated). forward 1 s, one bucket whose backward takes 2 s.
+/// `workers` nodes; `servers` further nodes (dedicated). forward 1 s, one bucket whose backward
+/// takes 2 s.
 inline SyncJob sync_job(SyncMode mode, int workers, int servers, double bucket_bytes) {
   SyncJob job;
   job.spec.mode = mode;
@@ -43,7 +45,8 @@ inline SyncJob sync_job(SyncMode mode, int workers, int servers, double bucket_b
   for (int s = 0; s < servers; ++s) {
     SyncShare share;
     share.server = static_cast<std::uint32_t>(s);
-    share.push_bytes = share.pull_bytes = share.payload_push = share.payload_pull = bucket_bytes / servers;
+    share.push_bytes = share.pull_bytes = share.payload_push = share.payload_pull =
+        bucket_bytes / servers;
     share.summed_bytes = bucket_bytes / servers;
     bucket.shares.push_back(share);
   }

@@ -15,15 +15,29 @@ namespace {
 Timeline small_timeline() {
   Timeline t;
   t.origin = "simulated";
-  t.tracks = {{.node = 1, .rank = 8, .stream = "recv"}, {.node = 0, .rank = 0, .stream = "compute"}, {.node = 0, .rank = 0, .stream = "send"}};
+  t.tracks = {{.node = 1, .rank = 8, .stream = "recv"},
+              {.node = 0, .rank = 0, .stream = "compute"},
+              {.node = 0, .rank = 0, .stream = "send"}};
   const NameId forward = t.names.id_of("forward"), recv = t.names.id_of("recv \"act\"");
-  t.spans.push_back({.track = 1, .name = forward, .category = Category::compute, .start = 0, .end = 1'234'567, .micro_batch = 3});
-  t.spans.push_back({.track = 0, .name = recv, .category = Category::exposed_pp, .start = 1'234'567, .end = 1'234'570});
-  t.flows.push_back({.from_track = 2, .to_track = 0, .from = 1'234'567, .to = 1'234'570, .name = recv});
+  t.spans.push_back({.track = 1,
+                     .name = forward,
+                     .category = Category::compute,
+                     .start = 0,
+                     .end = 1'234'567,
+                     .micro_batch = 3});
+  t.spans.push_back({.track = 0,
+                     .name = recv,
+                     .category = Category::exposed_pp,
+                     .start = 1'234'567,
+                     .end = 1'234'570});
+  t.flows.push_back(
+      {.from_track = 2, .to_track = 0, .from = 1'234'567, .to = 1'234'570, .name = recv});
   return t;
 }
 Json written_and_read(const std::string& suffix) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("stepcast_trace_" + std::to_string(getpid()) + suffix)).string();
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("stepcast_trace_" + std::to_string(getpid()) + suffix))
+                               .string();
   write_chrome_trace(small_timeline(), path);
   Json document = read_json_file(path).value_or_throw();
   std::filesystem::remove(path);
@@ -43,7 +57,8 @@ TEST_CASE("a trace keeps nanoseconds as decimals of microseconds", "[timeline]")
     }
 }
 
-TEST_CASE("every span and arrow of a trace lies on a named thread of a named process", "[timeline]") {
+TEST_CASE("every span and arrow of a trace lies on a named thread of a named process",
+          "[timeline]") {
   const Json trace = written_and_read(".json.gz");
   std::map<std::pair<int, int>, std::string> threads;
   std::map<int, std::string> processes;
@@ -63,8 +78,9 @@ TEST_CASE("every span and arrow of a trace lies on a named thread of a named pro
   CHECK(spans == 2);
   CHECK(arrow_ends == std::map<int, int>{{1, 2}});
   CHECK(processes == std::map<int, std::string>{{0, "node 0"}, {1, "node 1"}});
-  CHECK(threads == std::map<std::pair<int, int>, std::string>{
-                       {{0, 1}, "rank 0 compute"}, {{0, 2}, "rank 0 send"}, {{1, 1}, "rank 8 recv"}});
+  CHECK(threads == std::map<std::pair<int, int>, std::string>{{{0, 1}, "rank 0 compute"},
+                                                              {{0, 2}, "rank 0 send"},
+                                                              {{1, 1}, "rank 8 recv"}});
 }
 
 TEST_CASE("a gzip trace holds the same bytes as the plain one", "[timeline]") {
@@ -72,7 +88,8 @@ TEST_CASE("a gzip trace holds the same bytes as the plain one", "[timeline]") {
 }
 
 TEST_CASE("a trace into a folder that cannot be made is an environment error", "[timeline]") {
-  CHECK_THROWS_AS(write_chrome_trace(small_timeline(), "/proc/nowhere/trace.json"), EnvironmentError);
+  CHECK_THROWS_AS(write_chrome_trace(small_timeline(), "/proc/nowhere/trace.json"),
+                  EnvironmentError);
 }
 
 TEST_CASE("equal texts of a name table share one id", "[timeline]") {

@@ -20,15 +20,20 @@ std::string gzipped(const std::string& content) {
 }
 
 HandTrace::HandTrace() { builder.add_source({}); }
-std::uint32_t HandTrace::stream(int rank, const std::string& label, const std::vector<HandSlice>& slices, trace::TrackKind kind, int node) {
+std::uint32_t HandTrace::stream(int rank, const std::string& label,
+                                const std::vector<HandSlice>& slices, trace::TrackKind kind,
+                                int node) {
   trace::StoreBuilder::TrackSpec spec;
-  spec.node = "node " + std::to_string(node), spec.node_sort = node, spec.rank = rank, spec.label = label, spec.kind = kind;
+  spec.node = "node " + std::to_string(node), spec.node_sort = node, spec.rank = rank,
+  spec.label = label, spec.kind = kind;
   spec.sort = static_cast<std::int64_t>(builder.tracks());
   const std::uint32_t track = builder.add_track(std::move(spec));
-  for (const HandSlice& s : slices) builder.add_slice(track, s.start, s.end - s.start, builder.op(s.name, "test", s.category));
+  for (const HandSlice& s : slices)
+    builder.add_slice(track, s.start, s.end - s.start, builder.op(s.name, "test", s.category));
   return track;
 }
-trace::SliceId slice_named(const trace::TraceStore& trace, const std::string& name, Nanoseconds start) {
+trace::SliceId slice_named(const trace::TraceStore& trace, const std::string& name,
+                           Nanoseconds start) {
   for (trace::SliceId s = 0; s < trace.slices(); ++s)
     if (trace.start(s) == start && trace.name(s) == name) return s;
   return trace::kNoId;

@@ -10,7 +10,8 @@ namespace {
 std::vector<Question> numbered(int count) {
   std::vector<Question> questions;
   for (int i = 1; i <= count; ++i)
-    questions.push_back({"t", "f", StepQuestion{}, {{std::to_string(i), Metric::step_time, 1.0 * i, 0}}});
+    questions.push_back(
+        {"t", "f", StepQuestion{}, {{std::to_string(i), Metric::step_time, 1.0 * i, 0}}});
   return questions;
 }
 /// Ends its process at question 3.
@@ -41,7 +42,9 @@ TEST_CASE("a worker that dies costs its own question only", "[validate]") {
   DyingPredictor predictor;
   const auto answers = answer_all(predictor, numbered(8), 2);
   for (std::size_t i = 0; i < 8; ++i) {
-    if (i == 2) REQUIRE(answers[i].refusal == "our fault: the simulation died of signal 9");
-    else REQUIRE(answers[i].estimates.at(0).value == Approx(static_cast<double>(i + 1)));
+    if (i == 2)
+      REQUIRE(answers[i].refusal == "our fault: the simulation died of signal 9");
+    else
+      REQUIRE(answers[i].estimates.at(0).value == Approx(static_cast<double>(i + 1)));
   }
 }

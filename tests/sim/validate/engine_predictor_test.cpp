@@ -7,20 +7,28 @@
 using namespace stepcast;
 
 namespace {
-const std::string kHeader = "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_ms\n";
+const std::string kHeader =
+    "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_"
+    "ms\n";
 
 Json scenario_of_vtrain(const std::string& row) {
-  const Questions questions = read_questions(test::table_of(kHeader + row), test::shipped_book(), {});
+  const Questions questions =
+      read_questions(test::table_of(kHeader + row), test::shipped_book(), {});
   return Json::parse(std::get<StepQuestion>(questions.list.at(0).what).scenario);
 }
-Answer ask(const Json& scenario, std::vector<std::int64_t> micro_batches = {}, Metric metric = Metric::step_time) {
+Answer ask(const Json& scenario, std::vector<std::int64_t> micro_batches = {},
+           Metric metric = Metric::step_time) {
   const auto predictor = make_engine_predictor(EngineKind::native, "");
-  return predictor->answer({"t", "t.csv", StepQuestion{scenario.dump(), std::move(micro_batches)}, {{"a", metric, 1.0, 0}}});
+  return predictor->answer({"t",
+                            "t.csv",
+                            StepQuestion{scenario.dump(), std::move(micro_batches)},
+                            {{"a", metric, 1.0, 0}}});
 }
 double step_of(const Json& scenario) { return ask(scenario).estimates.at(0).value; }
 }  // namespace
 
-TEST_CASE("a measured row is forecast within its order of magnitude and inside its own interval", "[validate]") {
+TEST_CASE("a measured row is forecast within its order of magnitude and inside its own interval",
+          "[validate]") {
   // A public row of this shape took 0.41 s.
   const Answer answer = ask(scenario_of_vtrain("4,16,4,2048,16,24,1024,1,2,2,410\n"));
   REQUIRE(answer.refusal.empty());
@@ -29,9 +37,13 @@ TEST_CASE("a measured row is forecast within its order of magnitude and inside i
   REQUIRE(answer.estimates.at(0).p95 > answer.estimates.at(0).value);
 }
 
-TEST_CASE("a host that waits for pipeline messages slows a pipeline it bounds and nothing without one", "[validate]") {
-  // Small layers: the GPU waits for launches. Running ahead hides that behind the wait for the other stage, waiting does not.
-  Json pipeline = scenario_of_vtrain("4,32,1,1024,16,24,1024,1,2,2,1\n"), flat = scenario_of_vtrain("2,32,1,1024,16,24,1024,1,2,1,1\n");
+TEST_CASE(
+    "a host that waits for pipeline messages slows a pipeline it bounds and nothing without one",
+    "[validate]") {
+  // Small layers: the GPU waits for launches. Running ahead hides that behind the wait for the
+  // other stage, waiting does not.
+  Json pipeline = scenario_of_vtrain("4,32,1,1024,16,24,1024,1,2,2,1\n"),
+       flat = scenario_of_vtrain("2,32,1,1024,16,24,1024,1,2,1,1\n");
   // A host that reads every loss cannot run ahead on the last stage either way.
   pipeline["strategy"]["loss_blocks_host"] = flat["strategy"]["loss_blocks_host"] = false;
   const double waiting = step_of(pipeline), alone = step_of(flat);
@@ -51,7 +63,10 @@ TEST_CASE("attention heads off the 16 byte grid cost more than wider ones on it"
   REQUIRE(step(2160) > step(2240));
 }
 
-TEST_CASE("an older flash kernel and an unfused loss slow a step and say nothing where they have no effect", "[validate]") {
+TEST_CASE(
+    "an older flash kernel and an unfused loss slow a step and say nothing where they have no "
+    "effect",
+    "[validate]") {
   Json s = scenario_of_vtrain("8,8,1,2048,16,8,1024,1,8,1,1\n");
   s["training"].erase("fused_loss");
   s["training"]["attention"] = "flash";
@@ -74,10 +89,12 @@ TEST_CASE("the largest micro-batch that fits is taken and named", "[validate]") 
   REQUIRE(answer.note == "micro-batch 1");
 }
 
-TEST_CASE("memory is what the allocator holds and a scenario that cannot be says why", "[validate]") {
+TEST_CASE("memory is what the allocator holds and a scenario that cannot be says why",
+          "[validate]") {
   Json s = scenario_of_vtrain("2,4,1,1024,16,2,1024,1,2,1,1\n");
   const double bytes = ask(s, {}, Metric::peak_memory).estimates.at(0).value;
-  // 2 layers of 12 h^2, 51200 + 1024 rows of h: 78.6 M parameters of 16 bytes (fp16 weight and gradient, fp32 copy, moments).
+  // 2 layers of 12 h^2, 51200 + 1024 rows of h: 78.6 M parameters of 16 bytes (fp16 weight and
+  // gradient, fp32 copy, moments).
   REQUIRE(bytes > 78.6e6 * 16);
   REQUIRE(bytes < 78.6e6 * 16 + 2e9);
   s["parallel"]["tp"] = 3;

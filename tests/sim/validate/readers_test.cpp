@@ -11,10 +11,15 @@
 using namespace stepcast;
 
 TEST_CASE("a table is known by its columns whatever its name", "[validate]") {
-  REQUIRE(format_of(test::table_of("dtype,m,n,k,time_us\nbfloat16,1,1,1,1\n", "x")) == TableFormat::gemm);
-  REQUIRE(format_of(test::table_of("log_id,size_bytes,time_us,algbw_GBps,busbw_GBps,time_inplace_us\n", "x")) == TableFormat::nccl_points);
-  REQUIRE(format_of(test::table_of("collective,gpus,message_bytes,time_us\n", "x")) == TableFormat::nccl_one_node);
-  REQUIRE_THROWS_WITH(format_of(test::table_of("a,b\n", "x.csv")), Catch::Contains("these columns fit no known table: a, b"));
+  REQUIRE(format_of(test::table_of("dtype,m,n,k,time_us\nbfloat16,1,1,1,1\n", "x")) ==
+          TableFormat::gemm);
+  REQUIRE(format_of(test::table_of(
+              "log_id,size_bytes,time_us,algbw_GBps,busbw_GBps,time_inplace_us\n", "x")) ==
+          TableFormat::nccl_points);
+  REQUIRE(format_of(test::table_of("collective,gpus,message_bytes,time_us\n", "x")) ==
+          TableFormat::nccl_one_node);
+  REQUIRE_THROWS_WITH(format_of(test::table_of("a,b\n", "x.csv")),
+                      Catch::Contains("these columns fit no known table: a, b"));
 }
 
 TEST_CASE("a SimuMax case name gives layout depth and sequence in any order", "[validate]") {
@@ -43,7 +48,8 @@ TEST_CASE("a SimuMax case name gives layout depth and sequence in any order", "[
 
 TEST_CASE("vTrain columns become a step on part of a node", "[validate]") {
   const CsvTable table = test::table_of(
-      "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_ms\n"
+      "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_"
+      "ms\n"
       "4,16,4,2048,16,24,1024,1,2,2,410.5\n");
   const Questions questions = read_questions(table, test::shipped_book(), {});
   REQUIRE(questions.skipped.empty());
@@ -57,22 +63,31 @@ TEST_CASE("vTrain columns become a step on part of a node", "[validate]") {
 
 TEST_CASE("only rows of the named table are asked", "[validate]") {
   const CsvTable table = test::table_of(
-      "row_id,table,accelerator,n_accel,model,gbs,step_time_s,layers,hidden,heads,vocab,seq_len,mbs\n"
+      "row_id,table,accelerator,n_accel,model,gbs,step_time_s,layers,hidden,heads,vocab,seq_len,"
+      "mbs\n"
       "a,one,H100,8,llama3-8b,8,1,,,,,8192,1\nb,two,H100,8,llama3-8b,8,1,,,,,8192,1\n");
-  REQUIRE(read_questions(table, test::shipped_book(), {.table = "two"}).list.at(0).measures[0].id == "b");
+  REQUIRE(read_questions(table, test::shipped_book(), {.table = "two"}).list.at(0).measures[0].id ==
+          "b");
   REQUIRE(read_questions(table, test::shipped_book(), {}).list.size() == 2);
 }
 
-TEST_CASE("points of a sweep are one question sorted by size with faulty runs left out", "[validate]") {
-  const std::string folder = (std::filesystem::temp_directory_path() / ("stepcast_nccl_" + std::to_string(getpid()))).string();
+TEST_CASE("points of a sweep are one question sorted by size with faulty runs left out",
+          "[validate]") {
+  const std::string folder =
+      (std::filesystem::temp_directory_path() / ("stepcast_nccl_" + std::to_string(getpid())))
+          .string();
   write_file(folder + "/nccl_runs.csv",
-             "log_id,collective,accelerator,nodes,gpus_per_node,nranks,intra_node,fabric,library,quality,note\n"
-             "good,alltoall,A100-SXM4-40GB,2,4,8,NVLink3 (4 GPU all-to-all),\"Slingshot 11 dragonfly, 2x200 Gb/s per node\",NCCL,good,\n"
+             "log_id,collective,accelerator,nodes,gpus_per_node,nranks,intra_node,fabric,library,"
+             "quality,note\n"
+             "good,alltoall,A100-SXM4-40GB,2,4,8,NVLink3 (4 GPU all-to-all),\"Slingshot 11 "
+             "dragonfly, 2x200 Gb/s per node\",NCCL,good,\n"
              "sick,all_reduce,A100-SXM4-40GB,2,4,8,,\"Slingshot 11\",NCCL,bad (TCP path),\n"
              "gather,gather,A100-SXM4-40GB,1,4,4,,none,NCCL,good,\n");
   const CsvTable table = test::table_of(
-      "log_id,size_bytes,time_us,algbw_GBps,busbw_GBps\ngood,2048,30,1,1\ngood,1024,20,1,1\nsick,1024,9,1,1\ngather,8,9,1,1\n"
-      "good,1024,22,1,1\ngood,0,5,1,1\nlost,8,9,1,1\n", folder + "/points.csv");
+      "log_id,size_bytes,time_us,algbw_GBps,busbw_GBps\ngood,2048,30,1,1\ngood,1024,20,1,1\nsick,"
+      "1024,9,1,1\ngather,8,9,1,1\n"
+      "good,1024,22,1,1\ngood,0,5,1,1\nlost,8,9,1,1\n",
+      folder + "/points.csv");
   const Questions questions = read_questions(table, test::shipped_book(), {});
   REQUIRE(questions.list.size() == 1);
   const Json s = Json::parse(std::get<CollectiveQuestion>(questions.list[0].what).scenario);
@@ -86,33 +101,42 @@ TEST_CASE("points of a sweep are one question sorted by size with faulty runs le
   REQUIRE(questions.list[0].measures[2].measured == Approx(30e-6));
   std::vector<std::string> reasons;
   for (const SkippedRow& skipped : questions.skipped) reasons.push_back(skipped.reason);
-  REQUIRE(reasons == std::vector<std::string>{"the source marks the run as faulty or on the wrong path",
-                                              "collective \"gather\" is not modelled", "a message of no bytes",
-                                              "the sweep is not in nccl_runs.csv"});
+  REQUIRE(reasons ==
+          std::vector<std::string>{"the source marks the run as faulty or on the wrong path",
+                                   "collective \"gather\" is not modelled", "a message of no bytes",
+                                   "the sweep is not in nccl_runs.csv"});
 }
 
-TEST_CASE("one-node tables take the GPU from their folder unless a profile is named", "[validate]") {
-  const CsvTable table = test::table_of("collective,gpus,message_bytes,time_us\nall_gather,2,512,9\nall_reduce,8,512,9\n",
-                                        "/data/h200-sxm5-141g/any.csv");
+TEST_CASE("one-node tables take the GPU from their folder unless a profile is named",
+          "[validate]") {
+  const CsvTable table = test::table_of(
+      "collective,gpus,message_bytes,time_us\nall_gather,2,512,9\nall_reduce,8,512,9\n",
+      "/data/h200-sxm5-141g/any.csv");
   const auto preset = [&](const ReadOptions& options) {
     const Questions questions = read_questions(table, test::shipped_book(), options);
     REQUIRE(questions.list.size() == 2);
-    return Json::parse(std::get<CollectiveQuestion>(questions.list[0].what).scenario)["cluster"]["preset"].get<std::string>();
+    return Json::parse(
+               std::get<CollectiveQuestion>(questions.list[0].what).scenario)["cluster"]["preset"]
+        .get<std::string>();
   };
   REQUIRE(preset({}) == "dgx-h200");
   REQUIRE(preset({.profile = "b200-sxm"}) == "dgx-b200");
 }
 
-TEST_CASE("GEMM rows carry two flops per multiply-add and attention half the square", "[validate]") {
-  const Questions gemm = read_questions(test::table_of("dtype,m,n,k,time_us\nbfloat16,2,3,4,5\nbogus,1,1,1,1\n", "/d/l40s/g.csv"),
-                                        test::shipped_book(), {});
+TEST_CASE("GEMM rows carry two flops per multiply-add and attention half the square",
+          "[validate]") {
+  const Questions gemm = read_questions(
+      test::table_of("dtype,m,n,k,time_us\nbfloat16,2,3,4,5\nbogus,1,1,1,1\n", "/d/l40s/g.csv"),
+      test::shipped_book(), {});
   const auto& kernels = std::get<KernelQuestion>(gemm.list.at(0).what);
   REQUIRE(kernels.gpu == "l40s");
   REQUIRE(kernels.ops.at(0).flops.value == 48);  // 2 * 2 * 3 * 4
   REQUIRE(gemm.skipped.at(0).reason == "dtype \"bogus\" is not known");
-  const Questions attention = read_questions(
-      test::table_of("batch,sequence_length,heads,kv_heads,head_dim,causal_forward_time_us,kernel\n2,8,4,2,16,10,k\n", "/d/l40s/a.csv"),
-      test::shipped_book(), {});
+  const Questions attention =
+      read_questions(test::table_of("batch,sequence_length,heads,kv_heads,head_dim,causal_forward_"
+                                    "time_us,kernel\n2,8,4,2,16,10,k\n",
+                                    "/d/l40s/a.csv"),
+                     test::shipped_book(), {});
   // 4 * b h s^2 d / 2 = 2 * 2 * 4 * 64 * 16
   REQUIRE(std::get<KernelQuestion>(attention.list.at(0).what).ops.at(0).flops.value == 16384);
 }

@@ -9,8 +9,10 @@ using namespace stepcast;
 namespace {
 Scores vtrain_scores() {
   const CsvTable table = test::table_of(
-      "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_ms\n"
-      "4,16,4,2048,16,24,1024,1,2,2,400\n4,16,4,1024,16,24,1024,1,2,2,200\n4,16,4,1024,16,24,1024,3,2,2,200\n");
+      "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_"
+      "ms\n"
+      "4,16,4,2048,16,24,1024,1,2,2,400\n4,16,4,1024,16,24,1024,1,2,2,200\n4,16,4,1024,16,24,1024,"
+      "3,2,2,200\n");
   const Questions questions = read_questions(table, test::shipped_book(), {});
   test::FakePredictor predictor(1.05);
   return score_answers(questions, answer_all(predictor, questions.list, 1));

@@ -8,14 +8,24 @@ using namespace stepcast;
 
 namespace {
 ScoredRow row(double measured, double predicted, double p05, double p95) {
-  return {"t", "id", "", Metric::step_time, measured, predicted, p05, p95, (predicted - measured) / measured};
+  return {"t",
+          "id",
+          "",
+          Metric::step_time,
+          measured,
+          predicted,
+          p05,
+          p95,
+          (predicted - measured) / measured};
 }
 }  // namespace
 
 TEST_CASE("figures of a score follow their definitions", "[validate]") {
-  // errors -10 %, +20 %, 0 %: mean |e| 10 %, median |e| 10 %, bias +3.33 %, 95th percentile of {0, 10, 20} = 19 %;
-  // measured 1 < 2 < 3 and predicted 0.9 < 2.4 < 3: same order; two of three measurements lie in their interval.
-  const std::vector<ScoredRow> rows{row(1, 0.9, 0.8, 1.0), row(2, 2.4, 2.1, 2.7), row(3, 3, 2.9, 3.1)};
+  // errors -10 %, +20 %, 0 %: mean |e| 10 %, median |e| 10 %, bias +3.33 %, 95th percentile of {0,
+  // 10, 20} = 19 %; measured 1 < 2 < 3 and predicted 0.9 < 2.4 < 3: same order; two of three
+  // measurements lie in their interval.
+  const std::vector<ScoredRow> rows{row(1, 0.9, 0.8, 1.0), row(2, 2.4, 2.1, 2.7),
+                                    row(3, 3, 2.9, 3.1)};
   const Score score = score_of("t", Metric::step_time, rows);
   REQUIRE(score.rows == 3);
   REQUIRE(score.mape == Approx(0.1));
@@ -36,7 +46,11 @@ TEST_CASE("rows of another table or metric do not enter a score", "[validate]") 
 TEST_CASE("a refused question counts its rows under the reason", "[validate]") {
   Questions questions;
   questions.list.push_back({"t", "f", StepQuestion{}, {{"a", Metric::step_time, 2.0, 0}}});
-  questions.list.push_back({"refused", "f", StepQuestion{}, {{"b", Metric::step_time, 1.0, 0}, {"c", Metric::peak_memory, 1.0, 0}}});
+  questions.list.push_back(
+      {"refused",
+       "f",
+       StepQuestion{},
+       {{"b", Metric::step_time, 1.0, 0}, {"c", Metric::peak_memory, 1.0, 0}}});
   questions.skipped.push_back({"t", "d", "no time"});
   test::FakePredictor half(0.5);
   const Scores scores = score_answers(questions, answer_all(half, questions.list, 1));

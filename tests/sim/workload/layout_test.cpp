@@ -26,7 +26,9 @@ TEST_CASE("rank coordinates round-trip for every factoring and rank order", "[la
     each_factoring(world, [&](const ParallelLayout& l) {
       for (int rank = 0; rank < world; ++rank) {
         const RankCoordinates at = coordinates_of(rank, l);
-        if (at.tp >= l.tp || at.cp >= l.cp || at.dp >= l.dp || at.pp >= l.pp || rank_of(at, l) != rank) FAIL("rank " << rank);
+        if (at.tp >= l.tp || at.cp >= l.cp || at.dp >= l.dp || at.pp >= l.pp ||
+            rank_of(at, l) != rank)
+          FAIL("rank " << rank);
       }
     });
 }
@@ -47,13 +49,15 @@ TEST_CASE("groups of every kind partition the ranks into equal parts", "[layout]
             std::vector<int> all;
             int first = -1;
             for (const auto& group : groups) {
-              if (static_cast<int>(group.size()) != group_size(kind, l)) FAIL("size of " << text_of(kind));
+              if (static_cast<int>(group.size()) != group_size(kind, l))
+                FAIL("size of " << text_of(kind));
               if (group.front() <= first) FAIL("order of " << text_of(kind));
               first = group.front();
               for (const int rank : group) all.push_back(rank);
             }
             std::sort(all.begin(), all.end());
-            if (std::adjacent_find(all.begin(), all.end()) != all.end()) FAIL("overlap in " << text_of(kind));
+            if (std::adjacent_find(all.begin(), all.end()) != all.end())
+              FAIL("overlap in " << text_of(kind));
             const int expected = kind == GroupKind::embedding && l.pp > 1 ? 2 * stage : world;
             if (static_cast<int>(all.size()) != expected) FAIL("members of " << text_of(kind));
           }
@@ -61,8 +65,10 @@ TEST_CASE("groups of every kind partition the ranks into equal parts", "[layout]
     });
 }
 
-TEST_CASE("Megatron's order puts tensor ranks side by side and pipeline stages farthest apart", "[layout]") {
-  const ParallelLayout l = layout(R"({"tp": 2, "cp": 1, "dp": 4, "pp": 2, "ep": 2, "rank_order": "tp-cp-ep-dp-pp"})");
+TEST_CASE("Megatron's order puts tensor ranks side by side and pipeline stages farthest apart",
+          "[layout]") {
+  const ParallelLayout l =
+      layout(R"({"tp": 2, "cp": 1, "dp": 4, "pp": 2, "ep": 2, "rank_order": "tp-cp-ep-dp-pp"})");
   REQUIRE(groups_of(GroupKind::tp, l).front() == std::vector<int>{0, 1});
   REQUIRE(groups_of(GroupKind::dp, l).front() == std::vector<int>{0, 2, 4, 6});
   REQUIRE(groups_of(GroupKind::pp, l).front() == std::vector<int>{0, 8});
@@ -72,13 +78,15 @@ TEST_CASE("Megatron's order puts tensor ranks side by side and pipeline stages f
   hybrid.shard_size = 2;
   REQUIRE(groups_of(GroupKind::dp_shard, hybrid).front() == std::vector<int>{0, 2});
   REQUIRE(groups_of(GroupKind::dp_replicate, hybrid).front() == std::vector<int>{0, 4});
-  ParallelLayout split = l;  // experts split over tp as well: expert groups skip over the tensor ranks
+  ParallelLayout split =
+      l;  // experts split over tp as well: expert groups skip over the tensor ranks
   split.expert_tp = 2;
   REQUIRE(groups_of(GroupKind::ep, split).front() == std::vector<int>{0, 2});
   REQUIRE(groups_of(GroupKind::edp, split).front() == std::vector<int>{0, 4});
 }
 
-TEST_CASE("blocks are dealt out completely and the ends of the pipeline get the fewer ones", "[layout]") {
+TEST_CASE("blocks are dealt out completely and the ends of the pipeline get the fewer ones",
+          "[layout]") {
   ParallelLayout l;
   l.pp = 12;
   // BLOOM: 70 blocks over 12 stages, 5 on the first (embedding) and the last (head), 6 between.

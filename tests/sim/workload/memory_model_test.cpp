@@ -4,18 +4,21 @@ using namespace stepcast;
 using namespace stepcast::test;
 
 namespace {
-StageMemory worst(const ModelSpec& model, const char* t, const char* l, const MemoryOverhead& overhead = {}) {
+StageMemory worst(const ModelSpec& model, const char* t, const char* l,
+                  const MemoryOverhead& overhead = {}) {
   const TrainingSpec spec = training(t);
   const ParallelLayout parallel = layout(l);
   StageMemory found;
-  for (const StageMemory& stage : memory_of(model, model_work(model, spec, parallel), spec, parallel, overhead))
+  for (const StageMemory& stage :
+       memory_of(model, model_work(model, spec, parallel), spec, parallel, overhead))
     if (stage.total > found.total) found = stage;
   return found;
 }
 }  // namespace
 
 TEST_CASE("1F1B holds pp minus stage micro-batches and GPipe all of them", "[memory]") {
-  const ParallelLayout plain = layout(R"({"pp": 4})"), gpipe = layout(R"({"pp": 4, "schedule": "gpipe"})");
+  const ParallelLayout plain = layout(R"({"pp": 4})"),
+                       gpipe = layout(R"({"pp": 4, "schedule": "gpipe"})");
   for (int stage = 0; stage < 4; ++stage) {
     REQUIRE(micro_batches_in_flight(stage, plain, 16) == 4 - stage);
     REQUIRE(micro_batches_in_flight(stage, plain, 2) == std::min(2, 4 - stage));
@@ -36,15 +39,19 @@ TEST_CASE("states take 18 bytes per parameter and ZeRO divides its share", "[mem
   REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 1})").optimizer == Approx(12 * p / 8));
   REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 2})").gradients == Approx(4 * p / 8));
   REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 3})").parameters == Approx(2 * p / 8));
-  REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 3, "shard_size": 4})").parameters == Approx(2 * p / 4));
+  REQUIRE(worst(model, t, R"({"dp": 8, "zero_stage": 3, "shard_size": 4})").parameters ==
+          Approx(2 * p / 4));
 }
 
-TEST_CASE("FSDP holds 16 bytes per parameter where its shards are the fp32 parameters", "[memory]") {
-  // fp32 shard 4 (the master copy), gradient 4, two moments 8; a 16-bit shard beside them would be 2 more.
+TEST_CASE("FSDP holds 16 bytes per parameter where its shards are the fp32 parameters",
+          "[memory]") {
+  // fp32 shard 4 (the master copy), gradient 4, two moments 8; a 16-bit shard beside them would be
+  // 2 more.
   const ModelSpec model = preset("llama2-7b");
   const double p = 6738415616.0;
   const char* t = R"({"global_batch": 64, "sequence_length": 4096})";
-  const StageMemory shards = worst(model, t, R"({"dp": 8, "zero_stage": 3})", {.fp32_shards = true});
+  const StageMemory shards =
+      worst(model, t, R"({"dp": 8, "zero_stage": 3})", {.fp32_shards = true});
   REQUIRE(shards.parameters + shards.gradients + shards.optimizer == Approx(16 * p / 8));
   REQUIRE(shards.parameters == Approx(4 * p / 8));
   REQUIRE(shards.optimizer == Approx(8 * p / 8));
@@ -56,19 +63,23 @@ TEST_CASE("FSDP holds 16 bytes per parameter where its shards are the fp32 param
 TEST_CASE("ZeRO-2 saves no gradients in a pipeline since those are accumulated whole", "[memory]") {
   const ModelSpec model = preset("llama2-7b");
   const char* t = R"({"global_batch": 64, "sequence_length": 4096})";
-  const StageMemory first = worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 1})"), second = worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 2})");
+  const StageMemory first = worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 1})"),
+                    second = worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 2})");
   REQUIRE(second.gradients == Approx(first.gradients));
-  REQUIRE(worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 3})").gradients == Approx(first.gradients / 8));
+  REQUIRE(worst(model, t, R"({"dp": 8, "pp": 2, "zero_stage": 3})").gradients ==
+          Approx(first.gradients / 8));
 }
 
 TEST_CASE("memory grows with micro-batch and layers and sequence", "[memory]") {
   double before = 0;
-  for (const char* t : {R"({"global_batch": 64, "sequence_length": 2048})", R"({"global_batch": 64, "micro_batch": 2, "sequence_length": 2048})",
+  for (const char* t : {R"({"global_batch": 64, "sequence_length": 2048})",
+                        R"({"global_batch": 64, "micro_batch": 2, "sequence_length": 2048})",
                         R"({"global_batch": 64, "micro_batch": 2, "sequence_length": 4096})"}) {
     const double now = worst(preset("llama2-7b"), t, "{}").total;
     REQUIRE(now > before);
     before = now;
   }
   const char* t = R"({"global_batch": 64, "sequence_length": 2048})";
-  REQUIRE(worst(preset("llama2-7b", R"({"layers": 33})"), t, "{}").total > worst(preset("llama2-7b"), t, "{}").total);
+  REQUIRE(worst(preset("llama2-7b", R"({"layers": 33})"), t, "{}").total >
+          worst(preset("llama2-7b"), t, "{}").total);
 }

@@ -9,7 +9,9 @@
 
 namespace stepcast::test {
 inline ModelSpec preset(const std::string& name, const char* patch = "{}") {
-  Json json = read_json_file(std::string(stepcast::test::source_dir()) + "/scenarios/models/" + name + ".json").value_or_throw();
+  Json json = read_json_file(std::string(stepcast::test::source_dir()) + "/scenarios/models/" +
+                             name + ".json")
+                  .value_or_throw();
   merge_json(json, Json::parse(patch));
   Problems problems;
   ModelSpec model = read_model(ObjectReader(json, name, "/model", problems));
@@ -34,7 +36,8 @@ inline ParallelLayout layout(const char* text) {
   if (spec.dp == 0) spec.dp = 1;
   return spec;
 }
-inline std::string faults(const ModelSpec& model, const TrainingSpec& t, const ParallelLayout& l, int world = 0) {
+inline std::string faults(const ModelSpec& model, const TrainingSpec& t, const ParallelLayout& l,
+                          int world = 0) {
   Problems problems;
   check_layout(l, model, t, world, "s.json", problems);
   return problems.text();

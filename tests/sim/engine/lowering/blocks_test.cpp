@@ -30,8 +30,10 @@ TEST_CASE("replicas that share experts are one block", "[lowering]") {
   REQUIRE(blocks.at(0, 1).ranks == std::vector<int>{8, 9, 10, 11, 12, 13, 14, 15});
 }
 
-TEST_CASE("a replica holds the same coordinates in every stage whatever the rank order", "[lowering]") {
-  for (const std::vector<Axis>& order : {std::vector{Axis::tp, Axis::cp, Axis::dp, Axis::pp}, std::vector{Axis::pp, Axis::tp, Axis::dp, Axis::cp},
+TEST_CASE("a replica holds the same coordinates in every stage whatever the rank order",
+          "[lowering]") {
+  for (const std::vector<Axis>& order : {std::vector{Axis::tp, Axis::cp, Axis::dp, Axis::pp},
+                                         std::vector{Axis::pp, Axis::tp, Axis::dp, Axis::cp},
                                          std::vector{Axis::dp, Axis::pp, Axis::cp, Axis::tp}}) {
     ParallelLayout layout;
     layout.tp = 2;
@@ -46,12 +48,16 @@ TEST_CASE("a replica holds the same coordinates in every stage whatever the rank
           RankCoordinates at = coordinates_of(rank, layout);
           REQUIRE(at.pp == stage);
           at.pp = 0;
-          REQUIRE(blocks.list[static_cast<std::size_t>(blocks.of_rank[static_cast<std::size_t>(rank_of(at, layout))])].replica == replica);
+          REQUIRE(blocks
+                      .list[static_cast<std::size_t>(
+                          blocks.of_rank[static_cast<std::size_t>(rank_of(at, layout))])]
+                      .replica == replica);
         }
   }
 }
 
-TEST_CASE("ranks fill nodes in placement order and heterogeneous nodes hold what they have", "[lowering]") {
+TEST_CASE("ranks fill nodes in placement order and heterogeneous nodes hold what they have",
+          "[lowering]") {
   ClusterSpec cluster = test::small_cluster(2, 4);
   cluster.groups.push_back({cluster.groups[0].spec, 1});
   cluster.groups[1].spec.gpus = 8;

@@ -7,7 +7,10 @@ using namespace stepcast;
 using namespace stepcast::test;
 
 namespace {
-struct Case { std::string name; ParallelLayout layout; };
+struct Case {
+  std::string name;
+  ParallelLayout layout;
+};
 
 std::vector<Case> layout_kinds() {
   std::vector<Case> cases;
@@ -26,15 +29,24 @@ std::vector<Case> layout_kinds() {
   add("tp4", 4, 1, 1, nothing);
   add("tp2 pp2", 2, 2, 1, nothing);
   add("tp8 pp4", 8, 4, 1, nothing);
-  add("tp4 pp2 beside each other", 4, 2, 1, [](ParallelLayout& l) { l.rank_order = {Axis::tp, Axis::cp, Axis::pp, Axis::dp}; });
-  add("tp8 pp2 interleaved", 8, 2, 1, [](ParallelLayout& l) { l.schedule = ScheduleKind::interleaved; l.virtual_stages = 2; });
-  add("tp8 pp4 zero-bubble", 8, 4, 1, [](ParallelLayout& l) { l.schedule = ScheduleKind::zero_bubble; });
+  add("tp4 pp2 beside each other", 4, 2, 1, [](ParallelLayout& l) {
+    l.rank_order = {Axis::tp, Axis::cp, Axis::pp, Axis::dp};
+  });
+  add("tp8 pp2 interleaved", 8, 2, 1, [](ParallelLayout& l) {
+    l.schedule = ScheduleKind::interleaved;
+    l.virtual_stages = 2;
+  });
+  add("tp8 pp4 zero-bubble", 8, 4, 1,
+      [](ParallelLayout& l) { l.schedule = ScheduleKind::zero_bubble; });
   add("tp8 pp4 gpipe", 8, 4, 1, [](ParallelLayout& l) { l.schedule = ScheduleKind::gpipe; });
   add("zero 1", 2, 2, 1, [](ParallelLayout& l) { l.zero_stage = 1; });
   add("zero 2", 1, 1, 1, [](ParallelLayout& l) { l.zero_stage = 2; });
   add("fsdp", 1, 1, 1, [](ParallelLayout& l) { l.zero_stage = 3; });
   add("fsdp tp", 4, 1, 1, [](ParallelLayout& l) { l.zero_stage = 3; });
-  add("hsdp", 1, 1, 1, [](ParallelLayout& l) { l.zero_stage = 3; l.shard_size = 8; });
+  add("hsdp", 1, 1, 1, [](ParallelLayout& l) {
+    l.zero_stage = 3;
+    l.shard_size = 8;
+  });
   add("cp", 2, 1, 4, nothing);
   add("cp across nodes", 2, 1, 8, nothing);
   add("cp all-to-all", 1, 2, 8, [](ParallelLayout& l) { l.context = ContextKind::all_to_all; });
@@ -61,10 +73,12 @@ void require_equal_folded_and_unfolded(Scenario scenario, bool must_fold) {
   REQUIRE(folded.outcome.step_s == Approx(unfolded.outcome.step_s).epsilon(1e-9));
   for (std::size_t c = 0; c < kCategories; ++c) {
     INFO("category " << text_of(static_cast<Category>(c)));
-    REQUIRE(std::abs(folded.outcome.breakdown[c] - unfolded.outcome.breakdown[c]) <= 1e-9 * unfolded.outcome.step_s);
+    REQUIRE(std::abs(folded.outcome.breakdown[c] - unfolded.outcome.breakdown[c]) <=
+            1e-9 * unfolded.outcome.step_s);
   }
   for (std::size_t kind = 0; kind < kGroupKinds; ++kind)
-    REQUIRE(folded.outcome.payload_bytes[kind] == Approx(unfolded.outcome.payload_bytes[kind]).epsilon(1e-9));
+    REQUIRE(folded.outcome.payload_bytes[kind] ==
+            Approx(unfolded.outcome.payload_bytes[kind]).epsilon(1e-9));
 }
 }  // namespace
 
@@ -72,7 +86,8 @@ TEST_CASE("a folded step equals the unfolded one on every layout kind", "[loweri
   for (int nodes : {4, 16})
     for (const Case& c : layout_kinds()) {
       INFO(c.name << " on " << nodes << " nodes");
-      // One unit has nothing to fold onto; HSDP and context groups may pair nodes unevenly and then stay apart.
+      // One unit has nothing to fold onto; HSDP and context groups may pair nodes unevenly and then
+      // stay apart.
       const bool fills_units = nodes == 16 && c.name != "hsdp";
       require_equal_folded_and_unfolded(small_scenario(nodes, c.layout), fills_units);
     }

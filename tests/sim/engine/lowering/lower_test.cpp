@@ -39,7 +39,8 @@ TEST_CASE("a group with a node's every GPU may use all of its NICs", "[lowering]
 }
 
 TEST_CASE("a group with half of a node's GPUs is kept to half of its NICs", "[lowering]") {
-  // tp 4, two stages side by side on each node (pp before dp): each stage's data-parallel group has 4 GPUs per node.
+  // tp 4, two stages side by side on each node (pp before dp): each stage's data-parallel group has
+  // 4 GPUs per node.
   ParallelLayout layout;
   layout.tp = 4;
   layout.pp = 2;
@@ -55,7 +56,8 @@ TEST_CASE("a group with half of a node's GPUs is kept to half of its NICs", "[lo
   }
 }
 
-TEST_CASE("a tensor group inside a node is part of its segments and one across nodes is a transfer", "[lowering]") {
+TEST_CASE("a tensor group inside a node is part of its segments and one across nodes is a transfer",
+          "[lowering]") {
   ParallelLayout layout;
   layout.tp = 8;
   const Job inside = job_of(small_scenario(1, layout));
@@ -67,7 +69,9 @@ TEST_CASE("a tensor group inside a node is part of its segments and one across n
   layout.tp = 16;
   const Job across = job_of(small_scenario(2, layout));
   const auto& lane = across.programs[0].lanes[static_cast<std::size_t>(Lane::compute)];
-  const auto transfers = std::count_if(lane.begin(), lane.end(), [](const ProgramOp& op) { return op.kind == GraphOp::Kind::collective && op.category == Category::exposed_tp; });
+  const auto transfers = std::count_if(lane.begin(), lane.end(), [](const ProgramOp& op) {
+    return op.kind == GraphOp::Kind::collective && op.category == Category::exposed_tp;
+  });
   REQUIRE(transfers > 0);
   const Group& group = *group_of(across, GroupKind::tp);
   REQUIRE(group.workers == std::vector<std::uint32_t>{0});

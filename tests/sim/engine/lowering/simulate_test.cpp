@@ -25,26 +25,32 @@ Scenario plain(int nodes = 4, int tp = 8, int pp = 1) {
 TEST_CASE("a step's categories sum to it", "[simulate]") {
   for (int pp : {1, 2, 4}) {
     const Forecast f = forecast(plain(8, 8, pp));
-    REQUIRE(std::accumulate(f.outcome.breakdown.begin(), f.outcome.breakdown.end(), 0.0) == Approx(f.outcome.step_s).epsilon(1e-9));
+    REQUIRE(std::accumulate(f.outcome.breakdown.begin(), f.outcome.breakdown.end(), 0.0) ==
+            Approx(f.outcome.step_s).epsilon(1e-9));
   }
 }
 
 TEST_CASE("a step is never faster than the roofline of its flops", "[simulate]") {
   const Scenario scenario = plain();
   const Forecast f = forecast(scenario);
-  const double flops = f.work.model_flops_per_sample.value * static_cast<double>(scenario.training.global_batch);
+  const double flops =
+      f.work.model_flops_per_sample.value * static_cast<double>(scenario.training.global_batch);
   REQUIRE(f.outcome.step_s > flops / (scenario.parallel.world() * 100e12));
 }
 
 TEST_CASE("bytes on the wire are the ring formula", "[simulate]") {
-  // tp 8 on 4 nodes: every node sends 2(n-1)/n of its 8 ranks' gradients: 4 * 8 * 2 * 3/4 * bytes per rank.
+  // tp 8 on 4 nodes: every node sends 2(n-1)/n of its 8 ranks' gradients: 4 * 8 * 2 * 3/4 * bytes
+  // per rank.
   const Scenario scenario = plain();
   const Forecast f = forecast(scenario);
   const std::vector<int>& blocks = f.work.blocks;
   double parameters = 0;
   for (const std::vector<int>& kinds : {f.work.before, blocks, f.work.after})
-    for (int kind : kinds) parameters += static_cast<double>(f.work.kinds[static_cast<std::size_t>(kind)].dense_parameters);
-  REQUIRE(f.outcome.payload_bytes[static_cast<std::size_t>(GroupKind::dp)] == Approx(4 * 8 * 2 * 0.75 * parameters * 4).epsilon(1e-9));
+    for (int kind : kinds)
+      parameters +=
+          static_cast<double>(f.work.kinds[static_cast<std::size_t>(kind)].dense_parameters);
+  REQUIRE(f.outcome.payload_bytes[static_cast<std::size_t>(GroupKind::dp)] ==
+          Approx(4 * 8 * 2 * 0.75 * parameters * 4).epsilon(1e-9));
 }
 
 TEST_CASE("engines agree", "[simulate][fidelity]") {
@@ -58,7 +64,8 @@ TEST_CASE("jitter draws every step anew and the same seed draws the same", "[sim
   Scenario scenario = plain();
   scenario.stragglers = {{{}, "", 1, 0.1, 0}};
   scenario.run.steps = 4;
-  const std::vector<double> once = forecast(scenario).step_times, again = forecast(scenario).step_times;
+  const std::vector<double> once = forecast(scenario).step_times,
+                            again = forecast(scenario).step_times;
   REQUIRE(once.size() == 4);
   REQUIRE(once == again);
   REQUIRE(once[0] != once[1]);
@@ -74,17 +81,23 @@ TEST_CASE("what should slow a step slows it", "[simulate]") {
     change(scenario);
     return forecast(scenario).outcome.step_s;
   };
-  REQUIRE(changed([](Scenario& s) { s.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(1e9); }) > 1.1 * step);
-  REQUIRE(changed([](Scenario& s) { s.cluster.groups[0].spec.gpu_link = BytesPerSecond(30e9); }) > 1.01 * step);
+  REQUIRE(changed([](Scenario& s) {
+            s.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(1e9);
+          }) > 1.1 * step);
+  REQUIRE(changed([](Scenario& s) { s.cluster.groups[0].spec.gpu_link = BytesPerSecond(30e9); }) >
+          1.01 * step);
   REQUIRE(changed([](Scenario& s) { s.stragglers = {{{{9, 9}}, "", 1.5, 0, 0}}; }) > 1.2 * step);
-  REQUIRE(changed([](Scenario& s) { s.stragglers = {{{{9, 9}}, "", 1, 0, 0.01}}; }) == Approx(step + 0.01).epsilon(0.05));
+  REQUIRE(changed([](Scenario& s) {
+            s.stragglers = {{{{9, 9}}, "", 1, 0, 0.01}};
+          }) == Approx(step + 0.01).epsilon(0.05));
   REQUIRE(changed([](Scenario& s) { s.training.global_batch *= 2; }) > 1.7 * step);
   REQUIRE(changed([](Scenario& s) { s.strategy.overlap_grad_reduce = false; }) > step);
   REQUIRE(changed([](Scenario& s) { s.strategy.host_scale = 20; }) > 2 * step);
 }
 
 TEST_CASE("a host that does not wait at the step's end hides its first launches", "[simulate]") {
-  // One small micro-batch per step: the GPU waits for the launches at the step's begin unless they are already queued.
+  // One small micro-batch per step: the GPU waits for the launches at the step's begin unless they
+  // are already queued.
   Scenario scenario = plain(1, 8, 1);
   scenario.training.global_batch = 1;
   const Forecast waiting = forecast(scenario);
@@ -94,8 +107,10 @@ TEST_CASE("a host that does not wait at the step's end hides its first launches"
   REQUIRE(ahead.host_bound_share < waiting.host_bound_share);
 }
 
-TEST_CASE("a host that waits at batches or losses loses what a long backward gained", "[simulate]") {
-  // Between a host that never bounds and one that always does lies one that bounds the forward only.
+TEST_CASE("a host that waits at batches or losses loses what a long backward gained",
+          "[simulate]") {
+  // Between a host that never bounds and one that always does lies one that bounds the forward
+  // only.
   bool batch_matters = false, loss_matters = false;
   for (const double scale : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) {
     Scenario scenario = plain(1, 8, 1);
@@ -122,7 +137,10 @@ TEST_CASE("a host that waits at batches or losses loses what a long backward gai
   REQUIRE(loss_matters);
 }
 
-TEST_CASE("the profile's slowdown of overlapped collectives lengthens a communication-bound step and adds no bytes", "[simulate]") {
+TEST_CASE(
+    "the profile's slowdown of overlapped collectives lengthens a communication-bound step and "
+    "adds no bytes",
+    "[simulate]") {
   Scenario scenario = plain();
   scenario.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(0.2e9);
   Profile profile = small_profile();
@@ -137,9 +155,11 @@ TEST_CASE("the interval of a step holds what its framework leaves unexplained", 
   const Scenario scenario = plain();
   Profile profile = small_profile();
   profile.kernels.host[scenario.strategy.framework].step_sigma = 0;
-  const double without = simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).relative_sigma;
+  const double without =
+      simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).relative_sigma;
   profile.kernels.host[scenario.strategy.framework].step_sigma = 0.3;
-  const double with = simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).relative_sigma;
+  const double with =
+      simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).relative_sigma;
   REQUIRE(without >= 0.01);  // runs differ
   REQUIRE(with == Approx(std::hypot(without, 0.3)).epsilon(1e-9));
 }
@@ -153,12 +173,14 @@ TEST_CASE("a communication-bound step feels oversubscription and random placemen
   REQUIRE(forecast(scenario).outcome.step_s > 1.5 * step);
 }
 
-TEST_CASE("compression shortens a step on a slow network and costs time on a fast one", "[simulate]") {
+TEST_CASE("compression shortens a step on a slow network and costs time on a fast one",
+          "[simulate]") {
   Scenario slow = plain(4, 8, 1);
   slow.training.global_batch = 4;
   slow.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(0.1e9);
   Scenario fast = plain(4, 8, 1);
-  const double slow_plain = forecast(slow).outcome.step_s, fast_plain = forecast(fast).outcome.step_s;
+  const double slow_plain = forecast(slow).outcome.step_s,
+               fast_plain = forecast(fast).outcome.step_s;
   slow.compression = fast.compression = {CompressionScheme::fp16, 0.01, 4};
   REQUIRE(forecast(slow).outcome.step_s < 0.7 * slow_plain);
   REQUIRE(forecast(fast).outcome.step_s > 0.95 * fast_plain);
@@ -166,27 +188,35 @@ TEST_CASE("compression shortens a step on a slow network and costs time on a fas
 
 TEST_CASE("a bare collective takes its closed form when nothing contends", "[simulate]") {
   Scenario scenario = plain();
-  scenario.collective_sweep = CollectiveSweep{Collective::all_reduce, {Bytes(1 << 20), Bytes(1 << 30)}, 0};
+  scenario.collective_sweep =
+      CollectiveSweep{Collective::all_reduce, {Bytes(1 << 20), Bytes(1 << 30)}, 0};
   const Profile profile = small_profile();
-  const CollectiveModel model(profile.collectives, scenario.cluster.groups[0].spec, scenario.cluster.fabric);
-  for (Collective collective : {Collective::all_reduce, Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all}) {
+  const CollectiveModel model(profile.collectives, scenario.cluster.groups[0].spec,
+                              scenario.cluster.fabric);
+  for (Collective collective : {Collective::all_reduce, Collective::all_gather,
+                                Collective::reduce_scatter, Collective::all_to_all}) {
     scenario.collective_sweep->collective = collective;
-    const std::vector<SweepPoint> points = simulate_collectives(scenario, profile, EngineKind::native);
+    const std::vector<SweepPoint> points =
+        simulate_collectives(scenario, profile, EngineKind::native);
     REQUIRE(points.size() == 2);
     for (const SweepPoint& point : points) {
       const GroupShape shape{32, 4, 8, 1};  // four nodes under one leaf
-      const double expected = model.uncontended_time(collective, point.size, shape, BytesPerSecond(8 * 25e9)).value;
+      const double expected =
+          model.uncontended_time(collective, point.size, shape, BytesPerSecond(8 * 25e9)).value;
       INFO(text_of(collective) << " of " << point.size.value);
       REQUIRE(point.time_s == Approx(expected).epsilon(1e-6));
-      REQUIRE(point.busbw == Approx(static_cast<double>(point.size.value) / point.time_s * bus_factor(collective, 32)));
+      REQUIRE(point.busbw == Approx(static_cast<double>(point.size.value) / point.time_s *
+                                    bus_factor(collective, 32)));
     }
   }
 }
 
-TEST_CASE("a bare message between nodes has one NIC however many GPUs the nodes hold", "[simulate]") {
+TEST_CASE("a bare message between nodes has one NIC however many GPUs the nodes hold",
+          "[simulate]") {
   const auto seconds = [](int gpus_per_node) {
     Scenario scenario = plain(2);
-    scenario.collective_sweep = CollectiveSweep{Collective::send_recv, {Bytes(std::int64_t{1} << 32)}, gpus_per_node};
+    scenario.collective_sweep =
+        CollectiveSweep{Collective::send_recv, {Bytes(std::int64_t{1} << 32)}, gpus_per_node};
     return simulate_collectives(scenario, small_profile(), EngineKind::native).front().time_s;
   };
   REQUIRE(seconds(8) == Approx(seconds(1)).epsilon(1e-12));
@@ -198,15 +228,19 @@ TEST_CASE("a bare message between nodes has one NIC however many GPUs the nodes 
 TEST_CASE("explicit ring rounds take as long as persistent flows", "[simulate][fidelity]") {
   Scenario scenario = plain(16);
   scenario.strategy.collective_algorithm = Algorithm::ring;
-  scenario.collective_sweep = CollectiveSweep{Collective::all_reduce, {Bytes(1 << 16), Bytes(1 << 24), Bytes(1 << 30)}, 0};
+  scenario.collective_sweep =
+      CollectiveSweep{Collective::all_reduce, {Bytes(1 << 16), Bytes(1 << 24), Bytes(1 << 30)}, 0};
   for (double oversubscription : {1.0, 4.0})
     for (Collective collective : {Collective::all_reduce, Collective::all_gather}) {
       scenario.cluster.fabric.oversubscription = oversubscription;
       scenario.collective_sweep->collective = collective;
       scenario.run.message_level_rings = false;
-      const std::vector<SweepPoint> flows = simulate_collectives(scenario, small_profile(), EngineKind::native);
+      const std::vector<SweepPoint> flows =
+          simulate_collectives(scenario, small_profile(), EngineKind::native);
       scenario.run.message_level_rings = true;
-      const std::vector<SweepPoint> rounds = simulate_collectives(scenario, small_profile(), EngineKind::native);
-      for (std::size_t i = 0; i < flows.size(); ++i) REQUIRE(rounds[i].time_s == Approx(flows[i].time_s).epsilon(0.01));
+      const std::vector<SweepPoint> rounds =
+          simulate_collectives(scenario, small_profile(), EngineKind::native);
+      for (std::size_t i = 0; i < flows.size(); ++i)
+        REQUIRE(rounds[i].time_s == Approx(flows[i].time_s).epsilon(0.01));
     }
 }

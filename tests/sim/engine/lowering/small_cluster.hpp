@@ -1,7 +1,8 @@
 #pragma once
 #include "sim/engine/simulate.hpp"
 
-/// A small GPT on small nodes of a non-blocking fabric, for tests of the road from scenario to forecast.
+/// A small GPT on small nodes of a non-blocking fabric, for tests of the road from scenario to
+/// forecast.
 namespace stepcast::test {
 
 inline GpuSpec small_gpu() {
@@ -33,7 +34,8 @@ inline Profile small_profile() {
   Profile profile;
   profile.name = "test profile";
   profile.gpu = small_gpu();
-  profile.kernels.host["megatron"] = HostFit{.eager_us = 5, .fused_us = 4, .graph_us = 1, .source = "test"};
+  profile.kernels.host["megatron"] =
+      HostFit{.eager_us = 5, .fused_us = 4, .graph_us = 1, .source = "test"};
   profile.kernels.overlap_slowdown_compute = 1.1;
   return profile;
 }

@@ -12,10 +12,14 @@ namespace {
 const std::string kCorpus = STEPCAST_IMPORT_CORPUS;
 /// One well-formed file of each kind, hand-made.
 const std::map<std::string, std::string>& files_of_kinds() {
-  static const std::map<std::string, std::string> files{{"kineto", kCorpus + "/kineto/two_steps.json"},          {"chakra", kCorpus + "/chakra/three.et"},
-                                                        {"goal", kCorpus + "/goal/two.goal"},                     {"nccl-tests", kCorpus + "/nccl-tests/new.log"},
-                                                        {"straggler-table", kCorpus + "/straggler-table/two.csv"}, {"workload", kCorpus + "/workload/two.workload.json"},
-                                                        {"nsys", kCorpus + "/nsys/two.sqlite"}};
+  static const std::map<std::string, std::string> files{
+      {"kineto", kCorpus + "/kineto/two_steps.json"},
+      {"chakra", kCorpus + "/chakra/three.et"},
+      {"goal", kCorpus + "/goal/two.goal"},
+      {"nccl-tests", kCorpus + "/nccl-tests/new.log"},
+      {"straggler-table", kCorpus + "/straggler-table/two.csv"},
+      {"workload", kCorpus + "/workload/two.workload.json"},
+      {"nsys", kCorpus + "/nsys/two.sqlite"}};
   return files;
 }
 void require_refused(const std::vector<std::string>& arguments, const std::string& part = "") {
@@ -44,13 +48,18 @@ TEST_CASE("empty and binary and foreign files exit with 2 and a sentence", "[imp
   const Folder folder;
   require_refused({"import", folder.write("empty.json", "")}, "empty");
   std::string noise;
-  for (unsigned i = 0, x = 12345; i < 100000; ++i) noise += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  for (unsigned i = 0, x = 12345; i < 100000; ++i)
+    noise += static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
   require_refused({"import", folder.write("noise.bin", noise)}, "none of the formats");
-  require_refused({"import", folder.write("letter.txt", "Dear reader,\nthis is no trace.\n")}, "none of the formats");
-  require_refused({"import", folder.write("other.json", "{\"a\": [1, 2, 3]}")}, "none of the formats");
+  require_refused({"import", folder.write("letter.txt", "Dear reader,\nthis is no trace.\n")},
+                  "none of the formats");
+  require_refused({"import", folder.write("other.json", "{\"a\": [1, 2, 3]}")},
+                  "none of the formats");
   require_refused({"import", folder.path("absent.json")}, "absent.json");
-  require_refused({"import", folder.write("zeros", std::string(1 << 20, '\0'))}, "none of the formats");
-  for (const auto& [kind, path] : files_of_kinds()) require_refused({"import", kind, folder.write("empty", "")});
+  require_refused({"import", folder.write("zeros", std::string(1 << 20, '\0'))},
+                  "none of the formats");
+  for (const auto& [kind, path] : files_of_kinds())
+    require_refused({"import", kind, folder.write("empty", "")});
 }
 
 TEST_CASE("a file of another kind than the named one exits with 2", "[import]") {
@@ -67,9 +76,11 @@ TEST_CASE("truncated and joined files exit with 2 unless their format has no end
     const Folder folder;
     const std::string whole = content_of(path);
     INFO(kind);
-    if (kind == "nccl-tests" || kind == "straggler-table") continue;  // line by line: a cut loses a line, which is counted
+    if (kind == "nccl-tests" || kind == "straggler-table")
+      continue;  // line by line: a cut loses a line, which is counted
     require_refused({"import", kind, folder.write("cut", whole.substr(0, whole.size() * 2 / 3))});
-    if (kind == "chakra" || kind == "goal" || kind == "nsys") continue;  // joined: longer lists of nodes, ranks twice, pages that SQLite does not read
+    if (kind == "chakra" || kind == "goal" || kind == "nsys")
+      continue;  // joined: longer lists of nodes, ranks twice, pages that SQLite does not read
     require_refused({"import", kind, folder.write("twice", whole + whole)});
   }
   const Folder folder;
@@ -96,7 +107,8 @@ TEST_CASE("what-ifs that cannot be meant are refused by name", "[import]") {
   require_refused({"replay", workload, "--faster", "gemm=-1"}, "NAME=FACTOR");
   require_refused({"replay", workload, "--equalise", "everybody"}, "all, rank=N, stage=N, op=NAME");
   require_refused({"replay", workload, "--gpu", "h100-sxm5-80g"}, "--from-gpu");
-  require_refused({"replay", workload, "--gpu", "h100", "--from-gpu", "a100-sxm4-80g"}, "is no profile file");
+  require_refused({"replay", workload, "--gpu", "h100", "--from-gpu", "a100-sxm4-80g"},
+                  "is no profile file");
   require_refused({"replay", workload, "--nodes", "4"}, "--cluster");
   require_refused({"replay", workload, "--cluster", "no-such-cluster"}, "no-such-cluster");
   require_refused({"replay", files_of_kinds().at("nccl-tests")}, "nothing that can be replayed");

@@ -34,7 +34,8 @@ TEST_CASE("a cached trace is the one that was read", "[cache]") {
   const TempPath file("source.json", kText), folder("cache_folder");
   OpenOptions options;
   options.cache_folder = folder.path;
-  const OpenResult first = open_trace({file.path}, options), second = open_trace({file.path}, options);
+  const OpenResult first = open_trace({file.path}, options),
+                   second = open_trace({file.path}, options);
   CHECK(!first.is_from_cache);
   REQUIRE(second.is_from_cache);
   const TraceStore &a = *first.trace, &b = *second.trace;
@@ -63,7 +64,8 @@ TEST_CASE("a cache is not used when its source or a bit of it changed", "[cache]
   const std::string cache = cache_path({file.path}, folder.path);
   REQUIRE(read_cache(cache, {file.path}));
   const std::string good = bytes_of(cache);
-  for (const std::size_t at : {std::size_t{0}, std::size_t{9}, std::size_t{300}, good.size() / 2, good.size() - 1}) {
+  for (const std::size_t at :
+       {std::size_t{0}, std::size_t{9}, std::size_t{300}, good.size() / 2, good.size() - 1}) {
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 4);
     put_bytes(cache, bad);
@@ -85,7 +87,8 @@ TEST_CASE("the cache folder is trimmed from its oldest file on", "[cache]") {
   for (int i = 0; i < 4; ++i) {
     const std::string path = folder.path + "/" + std::to_string(i) + ".stepcast-cache";
     write_file(path, std::string(1000, 'x'));
-    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(10 - i));
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(10 - i));
   }
   trim_cache(folder.path, 2500);
   CHECK(!std::filesystem::exists(folder.path + "/0.stepcast-cache"));
@@ -99,10 +102,13 @@ TEST_CASE("a trace that enters the cache drives out the oldest ones beyond the l
   OpenOptions options;
   options.cache_folder = folder.path;
   open_trace({old_file.path}, options);
-  const std::string oldest = cache_path({old_file.path}, folder.path), newest = cache_path({new_file.path}, folder.path);
+  const std::string oldest = cache_path({old_file.path}, folder.path),
+                    newest = cache_path({new_file.path}, folder.path);
   REQUIRE(std::filesystem::exists(oldest));
-  std::filesystem::last_write_time(oldest, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-  options.cache_limit_bytes = std::filesystem::file_size(oldest) + 1000;  // room for one of two equal traces
+  std::filesystem::last_write_time(
+      oldest, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  options.cache_limit_bytes =
+      std::filesystem::file_size(oldest) + 1000;  // room for one of two equal traces
   open_trace({new_file.path}, options);
   CHECK(!std::filesystem::exists(oldest));
   CHECK(std::filesystem::exists(newest));

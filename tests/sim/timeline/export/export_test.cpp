@@ -1,5 +1,5 @@
-#include "sim/io/csv.hpp"
 #include "sim/timeline/export/export.hpp"
+#include "sim/io/csv.hpp"
 #include "tests/sim/timeline/trace_fixtures.hpp"
 #include "tests/support/test.hpp"
 
@@ -9,15 +9,20 @@ using test::HandTrace;
 using test::TempPath;
 using C = SliceCategory;
 
-TEST_CASE("a trimmed trace opens again with its rows and slices and arrows and counters", "[export]") {
+TEST_CASE("a trimmed trace opens again with its rows and slices and arrows and counters",
+          "[export]") {
   HandTrace hand;
-  const auto a = hand.stream(3, "compute", {{"f \"x\"", 0, 100}, {"g", 200, 300}, {"late", 900, 950}});
-  const auto b = hand.stream(12, "nccl", {{"r", 50, 250, C::exposed_dp}, {"over", 60, 240, C::exposed_dp}}, TrackKind::device_stream, 1);
+  const auto a =
+      hand.stream(3, "compute", {{"f \"x\"", 0, 100}, {"g", 200, 300}, {"late", 900, 950}});
+  const auto b =
+      hand.stream(12, "nccl", {{"r", 50, 250, C::exposed_dp}, {"over", 60, 240, C::exposed_dp}},
+                  TrackKind::device_stream, 1);
   hand.stream(12, "thread main", {{"call", 90, 110, C::other}}, TrackKind::host_thread, 1);
   hand.builder.add_flow(a, 10, b, 60, hand.builder.op("msg", "flow", C::other));
   hand.builder.add_instant(a, 210, hand.builder.op("mark", "test", C::other));
   StoreBuilder::TrackSpec counter;
-  counter.node = "node 1", counter.node_sort = 1, counter.rank = 12, counter.label = "memory", counter.kind = TrackKind::counter;
+  counter.node = "node 1", counter.node_sort = 1, counter.rank = 12, counter.label = "memory",
+  counter.kind = TrackKind::counter;
   const auto c = hand.builder.add_track(counter);
   hand.builder.add_counter(c, "used", 0, 5), hand.builder.add_counter(c, "used", 120, 7.5);
   hand.builder.set_origin("simulated");
@@ -37,7 +42,8 @@ TEST_CASE("a trimmed trace opens again with its rows and slices and arrows and c
     CHECK(r.trace->nodes()[r.trace->ranks()[r.trace->rank_of(f)].node].label == "node 0");
     const SliceId over = test::slice_named(*r.trace, "over", 60);
     CHECK(r.trace->depth_of(over) == 1);
-    CHECK(r.trace->tracks()[r.trace->track_of(test::slice_named(*r.trace, "call", 90))].kind == TrackKind::host_thread);
+    CHECK(r.trace->tracks()[r.trace->track_of(test::slice_named(*r.trace, "call", 90))].kind ==
+          TrackKind::host_thread);
     CHECK(r.trace->flows().size() == 1);
     CHECK(r.trace->instants().size() == 1);
     REQUIRE(r.trace->counters().size() == 1);

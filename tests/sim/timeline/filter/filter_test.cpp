@@ -12,7 +12,9 @@ using C = SliceCategory;
 namespace {
 TracePtr small() {
   HandTrace hand;
-  hand.stream(0, "compute", {{"gemm_1", 0, 1000}, {"gemm_2", 1000, 4000}, {"AllReduce", 5000, 9000, C::exposed_dp}});
+  hand.stream(
+      0, "compute",
+      {{"gemm_1", 0, 1000}, {"gemm_2", 1000, 4000}, {"AllReduce", 5000, 9000, C::exposed_dp}});
   hand.stream(1, "compute", {{"gemm_1", 0, 2000}, {"outer", 3000, 9000}, {"inner", 4000, 5000}});
   hand.stream(1, "memcpy", {{"copy", 100, 200, C::other}});
   hand.builder.identify_last_slice("all_reduce", "", 2, 1 << 20);
@@ -89,8 +91,11 @@ TEST_CASE("next and previous hits visit every hit once in order of time", "[filt
   const TracePtr t = small();
   const BoundFilter bound(std::get<Filter>(Filter::parse("gemm or copy")), t);
   std::vector<SliceId> forward, backward;
-  for (SliceId s = bound.next_after(-1); s != kNoId; s = bound.next_after(t->start(s), s)) forward.push_back(s);
-  for (SliceId s = bound.previous_before(1'000'000); s != kNoId; s = bound.previous_before(t->start(s), s)) backward.push_back(s);
+  for (SliceId s = bound.next_after(-1); s != kNoId; s = bound.next_after(t->start(s), s))
+    forward.push_back(s);
+  for (SliceId s = bound.previous_before(1'000'000); s != kNoId;
+       s = bound.previous_before(t->start(s), s))
+    backward.push_back(s);
   CHECK(forward.size() == 4);
   std::reverse(backward.begin(), backward.end());
   CHECK(forward == backward);
@@ -106,7 +111,8 @@ TEST_CASE("completion offers fields then operators then values", "[filter]") {
 
 TEST_CASE("ticks stand where hits begin", "[filter]") {
   const TracePtr t = small();
-  const std::vector<SliceId> hits{test::slice_named(*t, "gemm_2", 1000), test::slice_named(*t, "AllReduce", 5000)};
+  const std::vector<SliceId> hits{test::slice_named(*t, "gemm_2", 1000),
+                                  test::slice_named(*t, "AllReduce", 5000)};
   const auto ticks = hit_ticks(*t, hits, 0, 10'000, 10);
   CHECK(ticks == std::vector<std::uint8_t>{0, 1, 0, 0, 0, 1, 0, 0, 0, 0});
 }

@@ -1,6 +1,6 @@
+#include "sim/timeline/lod/lod.hpp"
 #include "sim/timeline/lod/cell_sums.hpp"
 #include "sim/timeline/lod/counter_mip.hpp"
-#include "sim/timeline/lod/lod.hpp"
 #include "tests/sim/timeline/trace_fixtures.hpp"
 #include "tests/support/test.hpp"
 
@@ -11,13 +11,21 @@ using C = SliceCategory;
 
 namespace {
 /// Intervals of a rank's state in a window; adjacent equal states are one.
-struct StateSpan { Nanoseconds begin = 0, end = 0; SliceCategory category{}; };
-std::vector<StateSpan> state_spans(const TraceStore& trace, const LodRow& row, Nanoseconds begin, Nanoseconds end) {
+struct StateSpan {
+  Nanoseconds begin = 0, end = 0;
+  SliceCategory category{};
+};
+std::vector<StateSpan> state_spans(const TraceStore& trace, const LodRow& row, Nanoseconds begin,
+                                   Nanoseconds end) {
   std::vector<StateSpan> spans;
-  sweep_states(trace, state_categories(trace), row, begin, end, [&](Nanoseconds from, Nanoseconds to, SliceCategory category) {
-    if (!spans.empty() && spans.back().end == from && spans.back().category == category) spans.back().end = to;
-    else spans.push_back({from, to, category});
-  });
+  sweep_states(
+      trace, state_categories(trace), row, begin, end,
+      [&](Nanoseconds from, Nanoseconds to, SliceCategory category) {
+        if (!spans.empty() && spans.back().end == from && spans.back().category == category)
+          spans.back().end = to;
+        else
+          spans.push_back({from, to, category});
+      });
   return spans;
 }
 /// Deterministic noise for laws over many shapes.
@@ -52,7 +60,8 @@ TEST_CASE("a pixel covered by one slice shows it whole and an empty one is idle"
   const TracePtr t = hand.done();
   const LodPyramid pyramid(t, {LodRow{{0}}});
   std::vector<LodCell> cells(4);
-  REQUIRE(pyramid.query({.begin = 0, .end = 100, .first_row = 0, .rows = 1, .width = 4, .height = 1}, cells));
+  REQUIRE(pyramid.query(
+      {.begin = 0, .end = 100, .first_row = 0, .rows = 1, .width = 4, .height = 1}, cells));
   CHECK(cells[0] == lod_cell(C::compute, 15));
   CHECK(cells[1] == lod_cell(C::compute, 15));
   CHECK(is_idle(cells[2]));
@@ -61,7 +70,9 @@ TEST_CASE("a pixel covered by one slice shows it whole and an empty one is idle"
 
 TEST_CASE("a failure of one nanosecond marks its cell at any zoom", "[lod]") {
   HandTrace hand;
-  hand.stream(0, "s", {{"a", 0, 500'000}, {"lost link", 500'000, 500'001, C::failure}, {"b", 500'001, 1'000'000}});
+  hand.stream(
+      0, "s",
+      {{"a", 0, 500'000}, {"lost link", 500'000, 500'001, C::failure}, {"b", 500'001, 1'000'000}});
   for (int rank = 1; rank < 64; ++rank) hand.stream(rank, "s", {{"a", 0, 1'000'000}});
   const TracePtr t = hand.done();
   const LodPyramid pyramid(t, lane_rows(*t));
@@ -69,20 +80,26 @@ TEST_CASE("a failure of one nanosecond marks its cell at any zoom", "[lod]") {
     std::vector<LodCell> cells(static_cast<std::size_t>(width));
     // All rows in one pixel: from the pyramid; and one row alone: exact.
     for (const double rows : {64.0, 1.0}) {
-      pyramid.query({.begin = 0, .end = 1'000'000, .first_row = 0, .rows = rows, .width = width, .height = 1}, cells);
+      pyramid.query(
+          {.begin = 0, .end = 1'000'000, .first_row = 0, .rows = rows, .width = width, .height = 1},
+          cells);
       int marked = 0;
-      for (const LodCell cell : cells) marked += (second_share(cell) > 0 && second_category(cell) == C::failure) || (first_share(cell) > 0 && first_category(cell) == C::failure);
+      for (const LodCell cell : cells)
+        marked += (second_share(cell) > 0 && second_category(cell) == C::failure) ||
+                  (first_share(cell) > 0 && first_category(cell) == C::failure);
       CHECK(marked >= 1);
     }
   }
 }
 
 TEST_CASE("the pyramid's overview holds the same time as the slices", "[lod]") {
-  // Cells have fifteenths: over many cells the mean share agrees with the true one within half of one.
+  // Cells have fifteenths: over many cells the mean share agrees with the true one within half of
+  // one.
   for (const std::uint64_t seed : {1ULL, 2ULL, 3ULL}) {
     const TracePtr t = noisy(37, 3000, seed);
     const LodPyramid pyramid(t, lane_rows(*t));
-    const LodQuery q{.begin = t->begin(), .end = t->end(), .first_row = 0, .rows = 37, .width = 97, .height = 9};
+    const LodQuery q{
+        .begin = t->begin(), .end = t->end(), .first_row = 0, .rows = 37, .width = 97, .height = 9};
     std::vector<LodCell> coarse(97 * 9), exact(97 * 9);
     pyramid.query(q, coarse);
     pyramid.query_exact(q, exact);
@@ -98,7 +115,8 @@ TEST_CASE("the pyramid's overview holds the same time as the slices", "[lod]") {
 TEST_CASE("a pyramid built by several threads has the same cells", "[lod]") {
   const TracePtr t = noisy(50, 400, 9);
   const LodPyramid one(t, lane_rows(*t)), many(t, lane_rows(*t), {}, 4);
-  const LodQuery q{.begin = t->begin(), .end = t->end(), .first_row = 0, .rows = 50, .width = 64, .height = 10};
+  const LodQuery q{
+      .begin = t->begin(), .end = t->end(), .first_row = 0, .rows = 50, .width = 64, .height = 10};
   std::vector<LodCell> a(640), b(640);
   one.query(q, a), many.query(q, b);
   CHECK(a == b);
@@ -108,7 +126,13 @@ TEST_CASE("a window outside of the trace is idle", "[lod]") {
   const TracePtr t = noisy(3, 100, 4);
   const LodPyramid pyramid(t, lane_rows(*t));
   std::vector<LodCell> cells(30, LodCell{0x1111});
-  pyramid.query({.begin = t->end() + 10, .end = t->end() + 1000, .first_row = -5, .rows = 20, .width = 10, .height = 3}, cells);
+  pyramid.query({.begin = t->end() + 10,
+                 .end = t->end() + 1000,
+                 .first_row = -5,
+                 .rows = 20,
+                 .width = 10,
+                 .height = 3},
+                cells);
   for (const LodCell cell : cells) CHECK(is_idle(cell));
 }
 
@@ -138,8 +162,10 @@ TEST_CASE("gaps of a pipeline stage are bubbles and gaps elsewhere idle", "[lod]
   hand.stream(1, "compute", {{"a", 0, 10}, {"b", 30, 40}});
   const TracePtr t = hand.done();
   const auto rows = state_rows(*t);
-  CHECK(state_times(*t, state_categories(*t), rows[0], 0, 50)[static_cast<std::size_t>(C::bubble)] == 15);  // 10..25, nothing behind 40
-  CHECK(state_times(*t, state_categories(*t), rows[1], 0, 50)[static_cast<std::size_t>(C::bubble)] == 0);
+  CHECK(state_times(*t, state_categories(*t), rows[0], 0,
+                    50)[static_cast<std::size_t>(C::bubble)] == 15);  // 10..25, nothing behind 40
+  CHECK(state_times(*t, state_categories(*t), rows[1], 0,
+                    50)[static_cast<std::size_t>(C::bubble)] == 0);
 }
 
 TEST_CASE("small slices fold into runs and large ones stay themselves", "[lod]") {
@@ -147,7 +173,8 @@ TEST_CASE("small slices fold into runs and large ones stay themselves", "[lod]")
   std::vector<test::HandSlice> list;
   for (int i = 0; i < 100; ++i) list.push_back({"small", i * 10, i * 10 + 5});
   list.push_back({"large", 1000, 2000});
-  for (int i = 0; i < 50; ++i) list.push_back({"small", 2000 + i * 10, 2000 + i * 10 + 5, C::exposed_dp});
+  for (int i = 0; i < 50; ++i)
+    list.push_back({"small", 2000 + i * 10, 2000 + i * 10 + 5, C::exposed_dp});
   list.push_back({"far", 9000, 9001});
   hand.stream(0, "s", list);
   const TracePtr t = hand.done();
@@ -173,14 +200,18 @@ TEST_CASE("small slices fold into runs and large ones stay themselves", "[lod]")
   }
 }
 
-TEST_CASE("counter columns hold the least and the most of their time and what held before", "[lod]") {
+TEST_CASE("counter columns hold the least and the most of their time and what held before",
+          "[lod]") {
   CounterSeries series;
-  for (int i = 0; i < 1000; ++i) series.times.push_back(i * 10), series.values.push_back(i == 500 ? 99 : i % 7);
+  for (int i = 0; i < 1000; ++i)
+    series.times.push_back(i * 10), series.values.push_back(i == 500 ? 99 : i % 7);
   const CounterMip mip(series);
   const auto columns = mip.columns(0, 10'000, 10);
   for (int x = 0; x < 10; ++x) {
     double least = 1e9, most = -1e9;
-    for (int i = std::max(0, x * 100 - 1); i < x * 100 + 100; ++i) least = std::min(least, series.values[static_cast<std::size_t>(i)]), most = std::max(most, series.values[static_cast<std::size_t>(i)]);
+    for (int i = std::max(0, x * 100 - 1); i < x * 100 + 100; ++i)
+      least = std::min(least, series.values[static_cast<std::size_t>(i)]),
+      most = std::max(most, series.values[static_cast<std::size_t>(i)]);
     CHECK(columns[static_cast<std::size_t>(x)].least == least);
     CHECK(columns[static_cast<std::size_t>(x)].most == most);
   }
@@ -198,5 +229,6 @@ TEST_CASE("a palette blends by share and keeps rare categories visible", "[lod]"
   CHECK(blend[lod_cell(C::compute, 5)] == 0xFF000055);  // 5/15 of 255
   CHECK(blend[0] == 0xFF000000);
   CHECK((blend[lod_cell(C::compute, 14, C::failure, 1)] >> 16 & 0xFF) >= 127);
-  CHECK(cell_colours(palette, {0, 0, 0}, Reduction::dominant)[lod_cell(C::compute, 2)] == 0xFF0000FF);
+  CHECK(cell_colours(palette, {0, 0, 0}, Reduction::dominant)[lod_cell(C::compute, 2)] ==
+        0xFF0000FF);
 }

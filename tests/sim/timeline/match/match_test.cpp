@@ -18,7 +18,8 @@ TracePtr job(double slow, bool has_extra, int first_step) {
     Nanoseconds at = 1000;
     for (int step = 0; step < 2; ++step) {
       const auto f = static_cast<Nanoseconds>(100 * slow), g = Nanoseconds{50};
-      compute.push_back({"f", at, at + f}), compute.push_back({"f", at + f, at + 2 * f}), compute.push_back({"g", at + 2 * f, at + 2 * f + g, C::optimizer});
+      compute.push_back({"f", at, at + f}), compute.push_back({"f", at + f, at + 2 * f}),
+          compute.push_back({"g", at + 2 * f, at + 2 * f + g, C::optimizer});
       host.push_back({"ProfilerStep#" + std::to_string(first_step + step), at, at + 2 * f + g});
       at += 2 * f + g;
     }

@@ -10,16 +10,21 @@
 using namespace stepcast;
 using namespace stepcast::trace;
 namespace {
-/// Public traces stand beside the checkout or where STEPCAST_DATA says; they are not part of the repository.
+/// Public traces stand beside the checkout or where STEPCAST_DATA says; they are not part of the
+/// repository.
 std::string traces_folder() {
   const char* stated = std::getenv("STEPCAST_DATA");
-  for (const std::string& folder : {std::string(stated == nullptr ? "" : stated), test::source_dir() + "/../shared/data", test::source_dir() + "/../../shared/data", test::source_dir() + "/../../../shared/data"})
-    if (!folder.empty() && std::filesystem::is_directory(folder + "/traces")) return folder + "/traces";
+  for (const std::string& folder :
+       {std::string(stated == nullptr ? "" : stated), test::source_dir() + "/../shared/data",
+        test::source_dir() + "/../../shared/data", test::source_dir() + "/../../../shared/data"})
+    if (!folder.empty() && std::filesystem::is_directory(folder + "/traces"))
+      return folder + "/traces";
   return "";
 }
 }  // namespace
 
-TEST_CASE("every public timeline opens and its events are those a plain JSON reader counts", "[read]") {
+TEST_CASE("every public timeline opens and its events are those a plain JSON reader counts",
+          "[read]") {
   const std::string folder = traces_folder();
   if (folder.empty()) {
     WARN("SKIPPED: no public traces beside the checkout (set STEPCAST_DATA)");

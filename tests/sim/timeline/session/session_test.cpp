@@ -20,7 +20,8 @@ Session full() {
   s.bookmarks = {{42, "", "here \"it\" is\n\xc3\xa9", "#ff0000"}};
   s.notes = {{1, 2, "t", "n"}};
   s.filters = {"dur > 1ms"}, s.scenarios = {"s.json"};
-  s.alignment = "every_step", s.manual_offset = -7, s.layout = "AAAA", s.settings = {{"theme", "dark"}, {"order", "slowness"}};
+  s.alignment = "every_step", s.manual_offset = -7, s.layout = "AAAA",
+  s.settings = {{"theme", "dark"}, {"order", "slowness"}};
   return s;
 }
 }  // namespace
@@ -36,7 +37,8 @@ TEST_CASE("a session reads back as it was written", "[session]") {
 }
 
 TEST_CASE("a wrong session names the place and the nearest key", "[session]") {
-  const TempPath file("wrong.json", R"({"stepcast_session": 1, "bookmark": [], "view": {"begin_ns": "x"}})");
+  const TempPath file("wrong.json",
+                      R"({"stepcast_session": 1, "bookmark": [], "view": {"begin_ns": "x"}})");
   const auto back = read_session(file.path);
   REQUIRE(!back);
   CHECK(back.problems().text().find("bookmarks") != std::string::npos);

@@ -23,7 +23,8 @@ TracePtr two_ranks() {
   }
   return hand.done();
 }
-std::vector<RankStatistics> statistics_of(const TraceStore& trace, const std::vector<CollectiveRun>& runs) {
+std::vector<RankStatistics> statistics_of(const TraceStore& trace,
+                                          const std::vector<CollectiveRun>& runs) {
   const Steps steps = find_steps(trace);
   return rank_statistics(trace, Area::all(trace), steps, step_matrix(trace, steps), runs);
 }
@@ -84,11 +85,17 @@ TEST_CASE("an area counts the time inside its borders by one or two keys", "[sta
 TEST_CASE("block sums of an area equal the sum over its slices", "[stats]") {
   HandTrace hand;
   std::vector<test::HandSlice> list;
-  for (int i = 0; i < 1000; ++i) list.push_back({"x", i * 10, i * 10 + 3 + i % 7, i % 5 == 0 ? C::data : C::compute});
+  for (int i = 0; i < 1000; ++i)
+    list.push_back({"x", i * 10, i * 10 + 3 + i % 7, i % 5 == 0 ? C::data : C::compute});
   hand.stream(0, "s", list);
   const TracePtr t = hand.done();
   const AreaIndex index(t);
-  for (const auto& [begin, end] : {std::pair<Nanoseconds, Nanoseconds>{0, 10'010}, {5, 9999}, {1281, 1283}, {1280, 5120}, {4000, 4001}, {9000, 8000}}) {
+  for (const auto& [begin, end] : {std::pair<Nanoseconds, Nanoseconds>{0, 10'010},
+                                   {5, 9999},
+                                   {1281, 1283},
+                                   {1280, 5120},
+                                   {4000, 4001},
+                                   {9000, 8000}}) {
     const Pivot expected = pivot(*t, {begin, end, {}}, GroupBy::category);
     const auto sums = index.by_category({begin, end, {}});
     double total = 0;
@@ -119,7 +126,10 @@ TEST_CASE("a collective's time splits into skew of arrivals and transfer", "[sta
 TEST_CASE("collectives without stated identity are matched by name and common end", "[stats]") {
   HandTrace hand;
   for (int rank = 0; rank < 4; ++rank)
-    hand.stream(rank, "nccl", {{"grad_reduce", rank * 10, 100, C::exposed_dp}, {"grad_reduce", 200 + rank, 300, C::exposed_dp}, {"send", 310, 320, C::exposed_pp}});
+    hand.stream(rank, "nccl",
+                {{"grad_reduce", rank * 10, 100, C::exposed_dp},
+                 {"grad_reduce", 200 + rank, 300, C::exposed_dp},
+                 {"send", 310, 320, C::exposed_pp}});
   hand.builder.set_origin("simulated");
   const TracePtr t = hand.done();
   const auto runs = collective_runs(*t);
@@ -131,7 +141,9 @@ TEST_CASE("collectives without stated identity are matched by name and common en
 
 TEST_CASE("a simulated wait in front of a transfer counts as arrival", "[stats]") {
   HandTrace hand;
-  hand.stream(0, "nccl", {{"grad_reduce", 10, 70, C::straggler_wait}, {"grad_reduce", 70, 100, C::exposed_dp}});
+  hand.stream(
+      0, "nccl",
+      {{"grad_reduce", 10, 70, C::straggler_wait}, {"grad_reduce", 70, 100, C::exposed_dp}});
   hand.stream(1, "nccl", {{"grad_reduce", 70, 100, C::exposed_dp}});
   hand.builder.set_origin("simulated");
   const TracePtr t = hand.done();
@@ -161,7 +173,8 @@ TEST_CASE("categories of a rank and its idle time add up to the window", "[stats
 
 TEST_CASE("the slow rank of many has the highest straggler score", "[stats]") {
   HandTrace hand;
-  for (int rank = 0; rank < 8; ++rank) hand.stream(rank, "compute", {{"f", 0, rank == 5 ? 130 : 100}});
+  for (int rank = 0; rank < 8; ++rank)
+    hand.stream(rank, "compute", {{"f", 0, rank == 5 ? 130 : 100}});
   const TracePtr t = hand.done();
   const auto ranks = statistics_of(*t, {});
   CHECK(ranks[5].straggler_score == Approx(0.3));
@@ -173,13 +186,18 @@ TEST_CASE("the slow rank of many has the highest straggler score", "[stats]") {
 TEST_CASE("stages of a pipeline are compared with their own kind", "[stats]") {
   // Stage 0 has an embedding more to compute, on every rank of it: nobody straggles.
   HandTrace hand;
-  for (int rank = 0; rank < 8; ++rank) hand.stream(rank, "compute", rank < 4 ? std::vector<test::HandSlice>{{"embedding", 0, 50}, {"f", 50, 150}} : std::vector<test::HandSlice>{{"f", 0, 100}});
+  for (int rank = 0; rank < 8; ++rank)
+    hand.stream(rank, "compute",
+                rank < 4 ? std::vector<test::HandSlice>{{"embedding", 0, 50}, {"f", 50, 150}}
+                         : std::vector<test::HandSlice>{{"f", 0, 100}});
   const TracePtr t = hand.done();
-  for (const RankStatistics& r : statistics_of(*t, {})) CHECK(r.straggler_score == Approx(0).margin(1e-12));
+  for (const RankStatistics& r : statistics_of(*t, {}))
+    CHECK(r.straggler_score == Approx(0).margin(1e-12));
 }
 
 TEST_CASE("the critical path passes a collective to the rank that arrived last", "[stats]") {
-  // Back from adam on either rank: transfer 130..180, then rank 1's f 0..130. 130 + 50 + 20 = 200 ns.
+  // Back from adam on either rank: transfer 130..180, then rank 1's f 0..130. 130 + 50 + 20 = 200
+  // ns.
   const TracePtr t = two_ranks();
   const CriticalPath path = critical_path(*t, collective_runs(*t), t->begin(), t->end());
   CHECK(path.seconds_total == Approx(200e-9));
@@ -188,7 +206,8 @@ TEST_CASE("the critical path passes a collective to the rank that arrived last",
   CHECK(path.seconds[static_cast<std::size_t>(C::exposed_dp)] == Approx(50e-9));
   REQUIRE(path.segments.size() == 3);
   CHECK(t->ranks()[path.segments[0].rank].rank == 1);
-  for (std::size_t i = 1; i < path.segments.size(); ++i) CHECK(path.segments[i].begin == path.segments[i - 1].end);
+  for (std::size_t i = 1; i < path.segments.size(); ++i)
+    CHECK(path.segments[i].begin == path.segments[i - 1].end);
 }
 
 TEST_CASE("the critical path follows a message to its sender", "[stats]") {

@@ -11,8 +11,10 @@ using C = SliceCategory;
 
 TEST_CASE("profiler marks number the steps of each rank", "[steps]") {
   HandTrace hand;
-  hand.stream(0, "host", {{"ProfilerStep#7", 0, 100}, {"ProfilerStep#8", 100, 210}}, TrackKind::host_thread);
-  hand.stream(1, "host", {{"ProfilerStep#7", 5, 103}, {"ProfilerStep#8", 103, 200}}, TrackKind::host_thread);
+  hand.stream(0, "host", {{"ProfilerStep#7", 0, 100}, {"ProfilerStep#8", 100, 210}},
+              TrackKind::host_thread);
+  hand.stream(1, "host", {{"ProfilerStep#7", 5, 103}, {"ProfilerStep#8", 103, 200}},
+              TrackKind::host_thread);
   const TracePtr t = hand.done();
   const Steps steps = find_steps(*t);
   CHECK(steps.how == "ProfilerStep");
@@ -29,7 +31,12 @@ TEST_CASE("profiler marks number the steps of each rank", "[steps]") {
 TEST_CASE("without marks a step ends where computing starts behind an optimizer", "[steps]") {
   HandTrace hand;
   for (int rank = 0; rank < 2; ++rank)
-    hand.stream(rank, "compute", {{"f", 0, 10}, {"adam", 10, 12, C::optimizer}, {"adam", 12, 14, C::optimizer}, {"f", 20, 30}, {"adam", 30, 34, C::optimizer}});
+    hand.stream(rank, "compute",
+                {{"f", 0, 10},
+                 {"adam", 10, 12, C::optimizer},
+                 {"adam", 12, 14, C::optimizer},
+                 {"f", 20, 30},
+                 {"adam", 30, 34, C::optimizer}});
   const Steps steps = find_steps(*hand.done());
   CHECK(steps.how == "optimizer ends");
   CHECK(!steps.is_marked);

@@ -36,7 +36,11 @@ TEST_CASE("durations beyond 32 bits of nanoseconds are kept exactly", "[store]")
   // 2^32 - 1 ns is the mark of a long one: just below, at and above it, and a day
   const Nanoseconds edge = 4'294'967'295, day = 86'400'000'000'000;
   HandTrace hand;
-  hand.stream(0, "s", {{"below", 0, edge - 1}, {"at", edge, 2 * edge}, {"above", 2 * edge, 3 * edge + 1}, {"day", 4 * edge, 4 * edge + day}});
+  hand.stream(0, "s",
+              {{"below", 0, edge - 1},
+               {"at", edge, 2 * edge},
+               {"above", 2 * edge, 3 * edge + 1},
+               {"day", 4 * edge, 4 * edge + day}});
   hand.stream(1, "s", {{"late", 10, 10 + day}, {"inside", 20, 30}});
   const TracePtr t = hand.done();
   CHECK(t->duration(test::slice_named(*t, "below", 0)) == edge - 1);
@@ -64,9 +68,11 @@ TEST_CASE("searches in a lane are tight at the borders of slices", "[store]") {
 
 TEST_CASE("tracks stand by node then rank then stream with numbers as numbers", "[store]") {
   HandTrace hand;
-  for (const int rank : {10, 2, 9}) hand.stream(rank, "stream 10", {{"x", 0, 1}}, TrackKind::device_stream, rank / 8);
+  for (const int rank : {10, 2, 9})
+    hand.stream(rank, "stream 10", {{"x", 0, 1}}, TrackKind::device_stream, rank / 8);
   hand.stream(2, "stream 7", {{"x", 0, 1}});
-  hand.builder.track(0).sort = hand.builder.track(1).sort = hand.builder.track(2).sort = hand.builder.track(3).sort = 0;
+  hand.builder.track(0).sort = hand.builder.track(1).sort = hand.builder.track(2).sort =
+      hand.builder.track(3).sort = 0;
   const TracePtr t = hand.done();
   REQUIRE(t->nodes().size() == 2);
   REQUIRE(t->ranks().size() == 3);
@@ -81,7 +87,9 @@ TEST_CASE("communication mostly under compute of its rank is shown as overlapped
   // compute 0..100; all-reduce 40..140: 60 of 100 under compute; all-gather 90..190: 10 of 100
   HandTrace hand;
   hand.stream(0, "compute", {{"gemm", 0, 100}});
-  hand.stream(0, "nccl", {{"all_reduce", 40, 90 + 50, C::exposed_dp}, {"all_gather", 150, 250, C::exposed_dp}});
+  hand.stream(
+      0, "nccl",
+      {{"all_reduce", 40, 90 + 50, C::exposed_dp}, {"all_gather", 150, 250, C::exposed_dp}});
   hand.stream(1, "nccl", {{"all_reduce", 40, 140, C::exposed_dp}});
   const TracePtr t = hand.builder.build({});
   int overlapped = 0;
@@ -101,7 +109,8 @@ TEST_CASE("arrows find the innermost slices at both ends", "[store]") {
   hand.builder.add_flow(from, 15, to, 50, hand.builder.op("ac2g", "flow", C::other));
   hand.builder.add_flow(from, 200, to, 60, hand.builder.op("ac2g", "flow", C::other));
   const TracePtr t = hand.done();
-  const SliceId launch = test::slice_named(*t, "launch", 10), kernel = test::slice_named(*t, "kernel", 50);
+  const SliceId launch = test::slice_named(*t, "launch", 10),
+                kernel = test::slice_named(*t, "kernel", 50);
   REQUIRE(t->flows_from(launch).size() == 1);
   CHECK(t->flows()[t->flows_from(launch).front()].to == kernel);
   CHECK(t->flows_into(kernel).size() == 2);
