@@ -14,7 +14,6 @@ namespace {
 constexpr std::size_t kMetadataLimit =
     std::size_t{64} << 20;  // device properties and the like; real ones stay below 1 MB
 constexpr std::size_t kEventLimit = std::size_t{256} << 20;  // one event
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 class Reader {
  public:

@@ -75,5 +75,5 @@ std::size_t behind_string(std::string_view text, std::size_t at);
 /// The number, word, list or object that begins at `at`, up to the comma or bracket that ends it,
 /// without space behind.
 std::string_view token_at(std::string_view text, std::size_t at);
-bool is_space(char c);
+inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 }  // namespace stepcast::chrome_json

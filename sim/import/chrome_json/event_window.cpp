@@ -6,7 +6,6 @@
 
 namespace stepcast::chrome_json {
 namespace {
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 std::string_view trimmed(std::string_view token) {
   while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
   return token;

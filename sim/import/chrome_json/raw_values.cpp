@@ -46,7 +46,6 @@ std::size_t behind_string(std::string_view s, std::size_t at) {
   }
   return s.size();
 }
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 std::string_view token_at(std::string_view s, std::size_t at) {
   std::size_t end = at, level = 0;
