@@ -5,13 +5,13 @@
 using namespace stepcast::test;
 using stepcast::Json;
 namespace {
-// 8 replicas on a node; 3 seeds of 60 steps train in about a second.
+// 8 replicas on a node; 3 seeds of 120 steps train in about two seconds.
 constexpr const char* kAsync = R"({
   "stepcast": 1, "model": { "preset": "gpt3-125m" },
   "training": { "global_batch": 64, "sequence_length": 1024 }, "strategy": { "preset": "parameter-server" },
   "cluster": { "preset": "dgx-a100-ib200", "nodes": 1 },
   "sync": { "mode": "async", "servers": { "count": 1 } },
-  "converge": { "steps": 60, "seeds": 3 }
+  "converge": { "steps": 120, "seeds": 3 }
 })";
 }  // namespace
 

@@ -75,7 +75,7 @@ TEST_CASE("the same seed gives the same bytes", "[cli]") {
   CHECK(p50(simulated(folder, other)) != p50(a));
 }
 
-TEST_CASE("-o writes the report and a trace that names nodes ranks and streams", "[cli]") {
+TEST_CASE("option -o writes the report and a trace that names nodes ranks and streams", "[cli]") {
   const Folder folder;
   const Json printed = simulated(folder, {"-o", folder.path("out")});
   const Json written = stepcast::read_json_file(folder.path("out/report.json")).value_or_throw();
