@@ -67,6 +67,18 @@ const std::vector<Entry> kCompressors{
     {"randomk", "random entries, a share `ratio`"},
     {"powersgd", "low-rank factors of `rank`"},
     {"dgc", "entries above a sampled threshold, a share `ratio`, after a warm-up"}};
+const std::vector<Entry> kFormats{
+    {"files", "one file per sample: each costs the storage's opening requests"},
+    {"raw", "numbers one after another in large files, nothing to unpack"},
+    {"tfrecord", "records with checksums in large files"},
+    {"parquet", "compressed columns in row groups"}};
+const std::vector<Entry> kContents{{"plain", "samples are used as they are stored"},
+                                   {"tokens", "token numbers, widened to the framework's 8 bytes"},
+                                   {"jpeg", "images decoded on the CPU"}};
+const std::vector<Entry> kShuffles{
+    {"none", "files are read front to back"},
+    {"buffer", "files are read front to back, samples drawn from a buffer of `shuffle_buffer`"},
+    {"random", "every sample is a request of its own"}};
 const std::vector<Entry> kEngines{
     {"simgrid", "flow level on SimGrid, the reference"},
     {"native", "own event loop with incremental max-min sharing: the same answer, faster"},
@@ -78,11 +90,15 @@ const std::vector<std::pair<std::string, std::function<std::vector<Entry>()>>>& 
       {"clusters", [] { return bundled("clusters"); }},
       {"profiles", [] { return bundled("profiles"); }},
       {"strategies", [] { return bundled("strategies"); }},
+      {"storage", [] { return bundled("storage"); }},
       {"jobs", [] { return bundled("jobs"); }},
       {"schedules", [] { return kSchedules; }},
       {"collectives", [] { return kCollectives; }},
       {"algorithms", [] { return kAlgorithms; }},
       {"compressors", [] { return kCompressors; }},
+      {"formats", [] { return kFormats; }},
+      {"contents", [] { return kContents; }},
+      {"shuffles", [] { return kShuffles; }},
       {"engines", [] { return kEngines; }}};
   return all;
 }

@@ -84,8 +84,9 @@ struct Worker {
   double jitter_sigma =
       0;  // lognormal, drawn per (rank, work op); the slowest of `jitter_ranks` counts
   int jitter_ranks = 1;
-  double pause = 0;      // seconds before its first compute op
-  double data_wait = 0;  // seconds for which its batch is not there yet, before the pause
+  double pause = 0;          // seconds before its first compute op
+  double data_wait = 0;      // seconds for which its batch is not there yet, before the pause
+  std::int32_t loader = -1;  // consumer of ExecuteOptions::supply that its load ops take from
   std::int32_t disturbance =
       -1;  // index into Job::disturbances: slowness that changes with the moment; -1 = none
   double host_lead = 0;  // seconds by which the host thread is ahead when the step begins

@@ -1,4 +1,5 @@
 #pragma once
+#include "sim/data/data_forecast.hpp"
 #include "sim/engine/step_executor.hpp"
 #include "sim/profile/profile.hpp"
 #include "sim/scenario/scenario.hpp"
@@ -30,8 +31,9 @@ struct Forecast {
   std::optional<double>
       straggler_free_s;  // the same step without the scenario's stragglers, where it has any
   std::vector<Eviction> evictions;
-  double run_s = 0;                 // all steps of the first run with their standstills
-  std::optional<SyncOutcome> sync;  // of scenarios that are not in lockstep
+  double run_s = 0;                  // all steps of the first run with their standstills
+  std::optional<SyncOutcome> sync;   // of scenarios that are not in lockstep
+  std::optional<DataForecast> data;  // of scenarios that say how samples are read
 };
 struct SimulateOptions {
   EngineKind engine = EngineKind::simgrid;

@@ -8,6 +8,7 @@
 #include "sim/engine/network.hpp"
 
 namespace stepcast {
+class DataSupply;
 struct LinkLoad {
   std::string name;
   double bytes = 0, capacity = 0, utilisation = 0;
@@ -27,6 +28,9 @@ struct StepOutcome {
 struct ExecuteOptions {
   bool record_timeline = false;
   int detail_workers = 1; /* workers whose segments show their pieces */
+  /// Loaders of the job's workers; needed where programs have load ops. Its clock is the job's
+  /// `clock_s` plus the step's; it goes on from step to step.
+  DataSupply* supply = nullptr;
 };
 
 /// Runs a job on a network until every worker is done. Throws InternalError naming two waiting

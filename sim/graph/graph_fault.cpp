@@ -29,7 +29,8 @@ std::string fault_of_op(const StepGraph& graph, int stage, std::size_t index) {
   if (op.kind == GraphOp::Kind::work &&
       (op.work < 0 || static_cast<std::size_t>(op.work) >= program.works.size()))
     return place(stage, index, program) + " names a work list that does not exist";
-  if (op.kind != GraphOp::Kind::work && op.buffer.value <= 0)
+  const bool is_load = op.kind == GraphOp::Kind::load;
+  if (op.kind != GraphOp::Kind::work && !is_load && op.buffer.value <= 0)
     return place(stage, index, program) + " moves no bytes";
   const bool is_message = op.kind == GraphOp::Kind::send || op.kind == GraphOp::Kind::recv;
   if (is_message &&

@@ -1,6 +1,7 @@
 #include <map>
 
 #include "sim/core/assert.hpp"
+#include "sim/graph/batch_load.hpp"
 #include "sim/graph/gradient_buckets.hpp"
 #include "sim/graph/gradient_reduce.hpp"
 #include "sim/graph/pipeline_messages.hpp"
@@ -24,7 +25,8 @@ class ReplicatedProgram {
     const std::vector<Work>& schedule = context_.schedule();
     for (std::size_t i = 0; i < schedule.size(); ++i) {
       const Work& work = schedule[i];
-      const std::vector<int> received = messages_.receive_for(work);
+      std::vector<int> received = messages_.receive_for(work);
+      load_batch(context_, writer_, work, received);
       int done = -1;
       if (work.is_forward())
         done = forward(work, received);

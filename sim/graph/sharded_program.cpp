@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/graph/batch_load.hpp"
 #include "sim/graph/gradient_buckets.hpp"
 #include "sim/graph/gradient_reduce.hpp"
 #include "sim/graph/offload.hpp"
@@ -43,7 +44,10 @@ class ShardedProgram {
     for (std::size_t u = 0; u < uses_.size(); ++u) {
       const LayerUse& use = uses_[u];
       const Work& work = context_.schedule()[use.schedule_index];
-      if (use.opens_pass) received = messages_.receive_for(work);
+      if (use.opens_pass) {
+        received = messages_.receive_for(work);
+        load_batch(context_, writer_, work, received);
+      }
       // A forward opens with the root's wait for the compute stream: nothing of it is gathered
       // earlier.
       for (; next_gather < uses_.size() && next_gather <= u + prefetch; ++next_gather) {

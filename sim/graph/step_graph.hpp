@@ -13,8 +13,9 @@ namespace stepcast {
 
 /// In-order queues of one rank. Ops of a lane run one after another; different lanes run at the
 /// same time.
-enum class Lane : std::uint8_t { compute, gradient, gather, send, recv, data };
-inline constexpr int kLanes = 6;
+/// data: copies between host and device memory; loader: batches taken from the rank's loader.
+enum class Lane : std::uint8_t { compute, gradient, gather, send, recv, data, loader };
+inline constexpr int kLanes = 7;
 template <>
 struct EnumText<Lane> {
   static constexpr std::array<std::pair<Lane, std::string_view>, kLanes> table{
@@ -23,7 +24,8 @@ struct EnumText<Lane> {
        {Lane::gather, "gather"},
        {Lane::send, "send"},
        {Lane::recv, "recv"},
-       {Lane::data, "data"}}};
+       {Lane::data, "data"},
+       {Lane::loader, "loader"}}};
 };
 
 /// A run of ops with no outside dependency in between: a forward of a chunk, a piece of a backward
@@ -35,7 +37,8 @@ struct WorkList {
 };
 
 struct GraphOp {
-  enum class Kind : std::uint8_t { work, collective, send, recv } kind = Kind::work;
+  /// load: takes the next batch of the rank's loader (scenarios with `data` only).
+  enum class Kind : std::uint8_t { work, collective, send, recv, load } kind = Kind::work;
   Lane lane = Lane::compute;
   Category category =
       Category::compute;  // owner of the time this op keeps the compute lane waiting

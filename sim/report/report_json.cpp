@@ -7,6 +7,7 @@
 
 #include "sim/core/assert.hpp"
 #include "sim/io/json.hpp"
+#include "sim/report/data_report.hpp"
 #include "sim/report/report.hpp"
 #include "sim/report/tradeoffs_json.hpp"
 
@@ -169,22 +170,25 @@ Json report_json(const Scenario& s, const Profile& profile, const Forecast& fore
       {"p05", time.p05}, {"p50", time.p50}, {"p95", time.p95}, {"mean", time.mean}};
   report["breakdown_s"] = breakdown_json(forecast.outcome.breakdown);
   report["breakdown_of_step_s"] = forecast.outcome.step_s;
-  report["tokens_per_s"] = has_tokens ? Json(tokens / time.p50) : Json(nullptr);
-  report["samples_per_s"] = batch / time.p50;
+  // Queues of batches even the steps out: a run's throughput is that of its mean step.
+  const double pace_s = forecast.data ? time.mean : time.p50;
+  report["tokens_per_s"] = has_tokens ? Json(tokens / pace_s) : Json(nullptr);
+  report["samples_per_s"] = batch / pace_s;
   const double model_flops = forecast.work.model_flops_per_sample.value * batch;
   report["model_flops_utilization"] =
-      peak > 0 ? Json(model_flops / (time.p50 * peak)) : Json(nullptr);
+      peak > 0 ? Json(model_flops / (pace_s * peak)) : Json(nullptr);
   const double executed_flops = model_flops + recompute_flops(s, forecast.work);
   report["hardware_flops_utilization"] =
-      peak > 0 ? Json(executed_flops / (time.p50 * peak)) : Json(nullptr);
+      peak > 0 ? Json(executed_flops / (pace_s * peak)) : Json(nullptr);
   report["step_distribution_s"] = distribution_json(forecast.step_times);
   report["stragglers"] = stragglers_json(s, forecast, time.mean);
   report["synchronisation"] = synchronisation_json(s, forecast);
-  report["model_TFLOP_per_s_per_gpu"] = model_flops / time.p50 / s.parallel.world() / 1e12;
+  if (Json data = data_json(s, forecast); !data.is_null()) report["data"] = std::move(data);
+  report["model_TFLOP_per_s_per_gpu"] = model_flops / pace_s / s.parallel.world() / 1e12;
   report["host_bound_share"] = forecast.host_bound_share;
   report["memory_GiB"] = memory_json(s, forecast.memory, fits);
   report["network"] = network_json(forecast.outcome);
-  report["money"] = money_json(s, time.p50, tokens);
+  report["money"] = money_json(s, pace_s, tokens);
   report["extrapolated"] = Json::array();
   for (const Extrapolation& e : forecast.extrapolated)
     report["extrapolated"].push_back({{"what", e.what},

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "sim/io/json.hpp"
+#include "sim/report/data_report.hpp"
 #include "sim/report/report.hpp"
 
 namespace stepcast {
@@ -187,6 +188,7 @@ std::string report_text(const Json& r) {
   add_step(out, r);
   add_breakdown(out, r);
   add_many_steps(out, r);
+  if (r.contains("data")) fmt::format_to(out, "{}", data_text(r["data"]));
   add_memory(out, r);
   add_network(out, r);
   fmt::format_to(out, "\n");

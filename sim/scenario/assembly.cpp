@@ -7,17 +7,26 @@
 #include "sim/io/object_reader.hpp"
 #include "sim/scenario/check_tradeoffs.hpp"
 #include "sim/scenario/parts.hpp"
+#include "sim/scenario/read_data.hpp"
 #include "sim/scenario/unused_keys.hpp"
 
 namespace stepcast {
 namespace {
 constexpr std::int64_t kFormatVersion = 1;  // "stepcast": 1
-const std::vector<std::string> kTrainingSections{
-    "model", "training", "parallel", "compression", "stragglers", "mitigation", "sync", "converge"};
+const std::vector<std::string> kTrainingSections{"model",       "training",   "parallel",
+                                                 "compression", "stragglers", "mitigation",
+                                                 "sync",        "converge",   "data"};
 
 const Json* section_of(const Json& document, const std::string& key) {
   const auto it = document.find(key);
   return it == document.end() ? nullptr : &*it;
+}
+/// The same for "data/storage", one object inside another.
+const Json* section_at(const Json& document, const std::string& path) {
+  const auto slash = path.find('/');
+  const Json* outer = section_of(document, path.substr(0, slash));
+  if (slash == std::string::npos || outer == nullptr || !outer->is_object()) return outer;
+  return section_of(*outer, path.substr(slash + 1));
 }
 
 /// One scenario on its way from documents to values.
@@ -33,6 +42,7 @@ class Assembly {
     can_read_cluster_ = add_preset("cluster", "clusters", "");
     can_read_model_ = is_sweep || add_preset("model", "models", "");
     can_read_strategy_ = add_preset("strategy", "strategies", kDefaultStrategy);
+    can_read_storage_ = add_preset("data/storage", "storage", "");
     merge();
     read(is_sweep);
     if (problems_.empty() && !is_sweep) scenario_.unused = unused_keys(scenario_, user_);
@@ -57,7 +67,7 @@ class Assembly {
   bool add_preset(const std::string& section, const std::string& kind,
                   const std::string& default_name) {
     std::string name = default_name;
-    const Json* written = section_of(user_, section);
+    const Json* written = section_at(user_, section);
     if (written != nullptr && !written->is_object()) return true;  // the section's reader says so
     if (const Json* preset = written == nullptr ? nullptr : section_of(*written, "preset")) {
       if (!preset->is_string()) {
@@ -130,7 +140,7 @@ class Assembly {
       r.problem("stepcast", fmt::format("this build reads format {}", kFormatVersion));
     scenario_.name = r.text("name", "");
     r.text("description", "");
-    for (const char* later : {"data", "faults", "cost"})
+    for (const char* later : {"faults", "cost"})
       if (r.raw(later) != nullptr)
         r.problem(later, "is not supported yet", "remove it; nothing would use it");
     scenario_.profile = r.text("profile", "");
@@ -218,9 +228,26 @@ class Assembly {
       scenario_.mitigation = read_mitigation(*mitigation);
     if (auto sync = r.object("sync")) scenario_.sync = read_sync(*sync, nodes);
     if (auto converge = r.object("converge")) scenario_.converge = read_converge(*converge);
+    if (auto data = r.object("data"); data && has_model && has_training) read_data_section(*data);
     if (has_cluster_ && has_layout && problems_.empty())
       check_tradeoffs(scenario_, file_, problems_);
     check_link_events();
+  }
+
+  void read_data_section(const ObjectReader& r) {
+    const DataContext context{
+        scenario_.model, scenario_.training,
+        scenario_.cluster.groups.empty() ? 1 : scenario_.cluster.groups.front().spec.gpus};
+    // A preset that could not be read is a problem of its own; its keys are not missed once more.
+    const bool knows_storage = can_read_storage_ || section_at(user_, "data/storage") == nullptr;
+    if (!knows_storage) return;
+    scenario_.data = read_data(r, context, scenario_.notes);
+    // Batches come in bunches; a step is one of many.
+    constexpr int kDefaultSteps = 30;
+    if (section_at(user_, "run/steps") != nullptr) return;
+    scenario_.run.steps = kDefaultSteps;
+    scenario_.notes.push_back(
+        fmt::format("run.steps = {} was not given: loaders bunch their batches", kDefaultSteps));
   }
 
   void read_strategy_section(ObjectReader& r) {
@@ -349,7 +376,7 @@ class Assembly {
   Problems problems_;
   Scenario scenario_;
   bool can_read_cluster_ = false, can_read_model_ = false, can_read_strategy_ = false,
-       has_cluster_ = false;
+       can_read_storage_ = false, has_cluster_ = false;
 };
 }  // namespace
 

@@ -37,7 +37,9 @@ Json LayeredDocument::merged() const {
       merge_json(document, layer.content);
       continue;
     }
-    merge_json(document, Json::object({{layer.prefix.substr(1), layer.content}}));
+    Json placed;
+    placed[Json::json_pointer(layer.prefix)] = layer.content;
+    merge_json(document, placed);
   }
   return document;
 }

@@ -8,6 +8,7 @@
 #include "sim/cost/cost_model.hpp"
 #include "sim/io/json_fwd.hpp"
 #include "sim/scenario/convergence_spec.hpp"
+#include "sim/scenario/data_spec.hpp"
 #include "sim/scenario/straggler_spec.hpp"
 #include "sim/scenario/sync_spec.hpp"
 #include "sim/workload/model_spec.hpp"
@@ -113,6 +114,7 @@ struct Scenario {
   MitigationSpec mitigation;
   SyncSpec sync;
   ConvergenceSpec converge;
+  std::optional<DataSpec> data;  // none: every batch is there when it is asked for
   ClusterSpec cluster;
   std::string profile;  // name in scenarios/profiles or a path; "" = the GPU's bundled profile
   RunSpec run;
@@ -125,7 +127,7 @@ struct Scenario {
 /// Folder with models/ clusters/ profiles/ strategies/: $STEPCAST_SCENARIOS, else next to the
 /// binary's install, else the source tree.
 std::string scenarios_folder();
-/// Names of the bundled "models", "clusters", "strategies", "profiles" or "jobs", sorted; and the
+/// Names of the bundled "models", "clusters", "strategies", "profiles", "storage" or "jobs", sorted; and the
 /// file of one of them.
 std::vector<std::string> preset_names(const std::string& kind);
 std::string preset_path(const std::string& kind, const std::string& name);

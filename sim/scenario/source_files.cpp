@@ -40,6 +40,10 @@ std::vector<std::string> source_files(const std::string& path,
   add_preset("model", "models", "");
   add_preset("cluster", "clusters", "");
   add_preset("strategy", "strategies", kDefaultStrategy);
+  if (const auto data = user.find("data"); data != user.end() && data->is_object())
+    if (const std::string storage = preset_path("storage", text_at(*data, "storage", "preset"));
+        fs::is_regular_file(storage, error))
+      files.insert(storage);
   if (const auto scenario = load_scenario(path, settings))
     if (const auto profile = profile_path_of(*scenario)) files.insert(*profile);
   return {files.begin(), files.end()};

@@ -9,6 +9,7 @@
 
 #include "sim/cluster/cluster_spec.hpp"
 #include "sim/cluster/topology.hpp"
+#include "sim/data/supply.hpp"
 #include "sim/engine/network.hpp"
 #include "sim/scenario/sync_spec.hpp"
 #include "sim/straggler/disturbance.hpp"
@@ -51,6 +52,7 @@ struct SyncWorker {
   double pause = 0;
   Disturbance disturbance;
   std::vector<StorageQueue> loaders;
+  std::int32_t loader = -1;           // consumer of SyncJob::supply
   LinkId host_up = 0, host_down = 0;  // GPU to host memory and back, all GPUs of the worker
 };
 struct SyncServer {
@@ -89,6 +91,7 @@ struct SyncJob {
   std::vector<LinkSpec> links;               // the topology's first, then host links
   std::vector<LinkEvent> link_events;
   double summation_Bps = 1, request_s = 0;
+  std::shared_ptr<DataSupply> supply;  // of the workers' samples; none: they are always there
   double credit_bytes = 0;  // priority scheduling: bytes a worker has under way in each direction;
                             // 0 = everything at once
 };

@@ -33,6 +33,16 @@ SyncRun::SyncRun(const SyncJob& job, Network& network)
     workers_[w].pulls_left.assign(job.exchanges.size(), 0);
     workers_[w].exchanges_here = job.exchanges.size();  // everyone starts with the same parameters
   }
+  if (job.supply) {
+    after_load_.resize(workers_.size());
+    worker_of_consumer_.assign(workers_.size(), 0);
+    for (std::uint32_t w = 0; w < workers_.size(); ++w)
+      if (job.workers[w].loader >= 0)
+        worker_of_consumer_[static_cast<std::size_t>(job.workers[w].loader)] = w;
+    supply_.emplace(*job.supply, network_, 0, [this](std::uint32_t consumer) {
+      std::exchange(after_load_[worker_of_consumer_[consumer]], nullptr)();
+    });
+  }
   // Every worker's steps count as one update each; elastic averaging and gossip make one per
   // period, rounds one per worker.
   const std::size_t contributors =
@@ -125,9 +135,19 @@ void SyncRun::begin_step(std::uint32_t worker) {
     change(worker, Doing::paused);
     network_.after(pause, go);
   };
-  if (data <= 0) return pause_then_go();
+  const auto read_then_go = [this, worker, data, pause_then_go] {
+    if (data <= 0) return pause_then_go();
+    change(worker, Doing::reading_data);
+    network_.after(data, pause_then_go);
+  };
+  if (!supply_ || job_.workers[worker].loader < 0) return read_then_go();
+  load(worker, read_then_go);
+}
+
+void SyncRun::load(std::uint32_t worker, std::function<void()> then) {
   change(worker, Doing::reading_data);
-  network_.after(data, pause_then_go);
+  after_load_[worker] = std::move(then);
+  supply_->ask(static_cast<std::uint32_t>(job_.workers[worker].loader));
 }
 
 void SyncRun::start_forward(std::uint32_t worker) {

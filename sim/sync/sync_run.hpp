@@ -1,7 +1,9 @@
 #pragma once
 #include <deque>
+#include <optional>
 #include <vector>
 
+#include "sim/engine/supply_port.hpp"
 #include "sim/sync/sync_job.hpp"
 
 namespace stepcast {
@@ -120,6 +122,7 @@ class SyncRun {
 
   SyncOutcome outcome();
   void schedule_link_events();
+  void load(std::uint32_t worker, std::function<void()> then);
 
   const SyncJob& job_;
   Network& network_;
@@ -143,5 +146,8 @@ class SyncRun {
   std::vector<double> sample_times_;  // time of every completed worker step with its samples
   std::vector<double> sample_counts_;
   std::vector<Network::Handle> link_timers_;
+  std::optional<SupplyPort> supply_;
+  std::vector<std::function<void()>> after_load_;  // by worker: what its batch lets it do
+  std::vector<std::uint32_t> worker_of_consumer_;
 };
 }  // namespace stepcast

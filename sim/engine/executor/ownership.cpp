@@ -5,8 +5,11 @@ namespace stepcast {
 
 void StepRun::settle(WorkerState& state) {
   const double now = network_.now();
-  if (!state.is_computing)
+  if (!state.is_computing) {
     state.breakdown[static_cast<std::size_t>(state.owner)] += now - state.mark;
+    if (recorder_ && state.owner == Category::data_stall)
+      recorder_->stall(static_cast<std::uint32_t>(&state - workers_.data()), state.mark, now);
+  }
   state.mark = now;
 }
 
@@ -24,6 +27,7 @@ Category StepRun::category_of_running(std::uint32_t worker, std::size_t lane,
   switch (op.kind) {
     case GraphOp::Kind::work:
     case GraphOp::Kind::send:
+    case GraphOp::Kind::load:
       return op.category;
     case GraphOp::Kind::collective: {
       if (is_alone(worker, op)) return op.category;

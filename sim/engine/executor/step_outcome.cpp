@@ -73,6 +73,7 @@ StepOutcome StepRun::outcome() {
   out.busiest = busiest_links(out.step_s);
   out.payload_bytes = payload_;
   out.events = network_.events();
+  record_loaders();
   if (recorder_) out.timeline = recorder_->take();
   return out;
 }

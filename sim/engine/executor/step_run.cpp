@@ -28,6 +28,7 @@ StepRun::StepRun(const Job& job, Network& network, const ExecuteOptions& options
   for (const Program& program : job.programs)
     shares_.emplace_back(program.segments.begin(), program.segments.end());
   if (options.record_timeline) recorder_.emplace(job, options.detail_workers);
+  attach_supply(options);
 }
 
 StepOutcome StepRun::run() {
@@ -111,6 +112,8 @@ void StepRun::start(std::uint32_t worker, std::size_t lane, const ProgramOp& op)
       return send(worker, lane, op);
     case GraphOp::Kind::recv:
       return receive(worker, lane, op);
+    case GraphOp::Kind::load:
+      return load(worker, lane);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "sim/engine/executor/segment_shares.hpp"
 #include "sim/engine/executor/timeline_recorder.hpp"
 #include "sim/engine/step_executor.hpp"
+#include "sim/engine/supply_port.hpp"
 
 namespace stepcast {
 /// One step under way: a state machine per worker, advanced by timers and flows of the network.
@@ -83,6 +84,12 @@ class StepRun {
   std::uint32_t rendezvous_of(std::uint32_t worker, std::size_t lane, const ProgramOp& op) const;
   const Transfer& transfer_of_group(std::uint32_t group, std::size_t lane) const;
 
+  // loads.cpp: batches from the loaders
+  void attach_supply(const ExecuteOptions& options);
+  void load(std::uint32_t worker, std::size_t lane);
+  void end_load(std::uint32_t worker, std::uint32_t consumer);
+  void record_loaders();
+
   // ownership.cpp: who owns the compute lane's idle time
   void settle(WorkerState& state);
   void renew_owner(std::uint32_t worker);
@@ -112,5 +119,7 @@ class StepRun {
   std::array<double, kGroupKinds> payload_{};
   std::size_t unfinished_ = 0;
   std::optional<TimelineRecorder> recorder_;
+  std::optional<SupplyPort> supply_;
+  std::vector<std::uint32_t> worker_of_consumer_;
 };
 }  // namespace stepcast

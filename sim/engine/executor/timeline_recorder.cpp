@@ -1,6 +1,10 @@
 #include "sim/engine/executor/timeline_recorder.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "sim/timeline/loader_op_names.hpp"
+#include "sim/timeline/op_names.hpp"
 
 namespace stepcast {
 namespace {
@@ -33,6 +37,62 @@ void TimelineRecorder::span(std::uint32_t worker, Lane lane, const ProgramOp& op
   if (ns(end) > ns(start))
     timeline_.spans.push_back(
         {track(worker, lane), op.name, category, ns(start), ns(end), op.micro_batch});
+}
+
+void TimelineRecorder::stall(std::uint32_t worker, double start, double end) {
+  if (ns(end) <= ns(start)) return;
+  const std::uint32_t on = track(worker, Lane::compute);
+  const NameId name = timeline_.names.id_of(std::string(text_of(Category::data_stall)));
+  // One stall is booked in pieces, whenever another lane of the worker changes.
+  if (const auto known = last_stall_.find(worker);
+      known != last_stall_.end() && timeline_.spans[known->second].end == ns(start)) {
+    timeline_.spans[known->second].end = ns(end);
+    return;
+  }
+  last_stall_[worker] = timeline_.spans.size();
+  timeline_.spans.push_back({on, name, Category::data_stall, ns(start), ns(end), -1});
+}
+
+namespace {
+std::string_view name_of(Station station) {
+  switch (station) {
+    case Station::storage:
+      return op::data_read;
+    case Station::cache:
+      return op::data_cache_read;
+    case Station::cores:
+      return op::data_decode;
+    case Station::nic:
+      return op::data_send;
+  }
+  return op::data;
+}
+}  // namespace
+
+void TimelineRecorder::loaders(const std::vector<std::uint32_t>& workers,
+                               const std::vector<LoaderSpan>& spans, double step_start) {
+  std::map<std::array<std::uint32_t, 3>, std::uint32_t> tracks;  // consumer, process, worker
+  for (const LoaderSpan& span : spans) {
+    const double start = std::max(0.0, span.start - step_start), end = span.end - step_start;
+    if (ns(end) <= ns(start)) continue;
+    const std::array<std::uint32_t, 3> key{span.consumer, span.process,
+                                           static_cast<std::uint32_t>(span.worker)};
+    tracks.try_emplace(key, 0);
+  }
+  for (auto& [key, index] : tracks) {
+    const Worker& worker = job_.workers[workers[key[0]]];
+    index = static_cast<std::uint32_t>(timeline_.tracks.size());
+    timeline_.tracks.push_back({worker.node, worker.first_rank,
+                                "loader " + std::to_string(key[1]) + "." + std::to_string(key[2])});
+  }
+  for (const LoaderSpan& span : spans) {
+    const double start = std::max(0.0, span.start - step_start), end = span.end - step_start;
+    if (ns(end) <= ns(start)) continue;
+    timeline_.spans.push_back(
+        {tracks.at({span.consumer, span.process, static_cast<std::uint32_t>(span.worker)}),
+         timeline_.names.id_of(std::string(name_of(span.station))), Category::data_stall, ns(start),
+         ns(end), -1});
+  }
 }
 
 void TimelineRecorder::segment(std::uint32_t worker, const ProgramOp& op, const SegmentClock& clock,

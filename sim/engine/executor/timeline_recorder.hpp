@@ -1,7 +1,9 @@
 #pragma once
 #include <array>
+#include <map>
 #include <vector>
 
+#include "sim/data/supply.hpp"
 #include "sim/engine/executor/segment_clock.hpp"
 #include "sim/engine/step_executor.hpp"
 
@@ -19,6 +21,12 @@ class TimelineRecorder {
                double launch_gap);
   void arrow(std::uint32_t from_worker, Lane from_lane, std::uint32_t to_worker, Lane to_lane,
              NameId name, double from, double to);
+  /// The compute lane stood still for a batch.
+  void stall(std::uint32_t worker, double start, double end);
+  /// A track for every loader worker in `spans`, behind the tracks of its rank. Consumers are
+  /// numbers into `workers`; times are seconds of a run in which the step began at `step_start`.
+  void loaders(const std::vector<std::uint32_t>& workers, const std::vector<LoaderSpan>& spans,
+               double step_start);
   Timeline take();
 
  private:
@@ -27,5 +35,6 @@ class TimelineRecorder {
   std::uint32_t detail_workers_;
   Timeline timeline_;
   std::vector<std::array<std::int32_t, kLanes>> tracks_;
+  std::map<std::uint32_t, std::size_t> last_stall_;  // by worker: its span
 };
 }  // namespace stepcast

@@ -14,6 +14,7 @@ bool has_asymmetry(const Scenario& scenario, const Topology& topology) {
   if (!scenario.run.fold || !scenario.cluster.is_uniform() || !scenario.cluster.link_events.empty())
     return true;
   if (!topology.is_non_blocking()) return true;
+  if (scenario.data && scenario.data->storage.latency_sigma > 0) return true;  // batches differ
   return std::any_of(scenario.stragglers.begin(), scenario.stragglers.end(),
                      [](const StragglerSpec& s) { return !s.is_without_effect(); });
 }

@@ -8,6 +8,7 @@
 #include "sim/core/random.hpp"
 #include "sim/engine/lowering/folding.hpp"
 #include "sim/engine/lowering/link_book.hpp"
+#include "sim/engine/lowering/loader_lowering.hpp"
 #include "sim/engine/lowering/lowering.hpp"
 #include "sim/straggler/load_shares.hpp"
 
@@ -55,6 +56,7 @@ class Lowering {
     job.link_events = scenario_.cluster.link_events;
     job.compute_slowdown_in_overlap = profile_.kernels.overlap_slowdown_compute;
     add_workers();
+    result_.loaders = loader_site(scenario_, placement_, worker_blocks_, job);
     share_load();
     add_groups();
     add_channels();
@@ -98,6 +100,7 @@ class Lowering {
       view.hardware = slowest_hardware(block);
       view.op_slowdown = std::move(slow.op_slowdown);
       views_.push_back(std::move(view));
+      worker_blocks_.push_back(&block);
       result_.job.workers.push_back(worker);
     }
   }
@@ -282,6 +285,7 @@ class Lowering {
   Folding folding_;
   std::vector<int> worker_of_block_;
   std::vector<BlockView> views_;  // by worker
+  std::vector<const Block*> worker_blocks_;
   Lowered result_;
 };
 }  // namespace

@@ -131,6 +131,10 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
                   .micro_batch = op.micro_batch,
                   .chunk = op.chunk};
     exists[i] = 1;
+    if (op.kind == GraphOp::Kind::load) {
+      done[i] = lanes.append(out, after);
+      continue;
+    }
     if (op.kind != GraphOp::Kind::work) {
       if (op.kind != GraphOp::Kind::recv) {
         const GroupShape shape = op.kind == GraphOp::Kind::send

@@ -8,6 +8,7 @@
 
 #include "sim/core/assert.hpp"
 #include "sim/core/random.hpp"
+#include "sim/data/advice.hpp"
 #include "sim/engine/lowering/cycle_plan.hpp"
 #include "sim/engine/lowering/lowering.hpp"
 #include "sim/engine/lowering/step_series.hpp"
@@ -140,10 +141,14 @@ Forecast simulate(const Scenario& scenario, const Profile& profile,
 
   if (!scenario.sync.is_lockstep()) {
     simulate_sync(scenario, graph, profile, options, forecast);
+    if (std::string warning = data_stall_warning(forecast); !warning.empty())
+      forecast.warnings.push_back(std::move(warning));
     return forecast;
   }
   Scenario drawn = scenario;
   WarmUpGraphs warm_up;
+  double stalled_s = 0, stepped_s = 0;  // over the steps that were simulated
+  int stepped = 0;
   for (int run = 0; run < std::max(1, scenario.run.runs); ++run) {
     if (run > 0) drawn.run.seed = mixed_bits(scenario.run.seed, static_cast<std::uint64_t>(run));
     StepSeries series(drawn, graph, profile);
@@ -171,14 +176,24 @@ Forecast simulate(const Scenario& scenario, const Profile& profile,
       }
       StepOutcome outcome = series.next(options.engine, execute);
       forecast.step_times.push_back(outcome.step_s);
+      stalled_s += outcome.breakdown[static_cast<std::size_t>(Category::data_stall)];
+      stepped_s += outcome.step_s;
+      ++stepped;
       if (run == 0) forecast.run_s = series.clock_s();
       if (!is_first) continue;
       forecast.outcome = std::move(outcome);
       forecast.simulated_workers = static_cast<int>(series.lowered().job.workers.size());
       forecast.is_folded = series.lowered().job.is_folded;
       add_doubts(series.lowered(), scenario, profile, forecast);
+      if (scenario.data)
+        forecast.data =
+            data_forecast(*scenario.data, series.lowered().loaders, *series.unstalled_s());
     }
     if (run == 0) forecast.evictions = series.evictions();
+  }
+  if (forecast.data && stepped_s > 0) {
+    forecast.data->stall_s = stalled_s / stepped;
+    forecast.data->stall_share = stalled_s / stepped_s;
   }
   if (!scenario.stragglers.empty()) {
     Scenario calm = scenario;
@@ -200,6 +215,8 @@ Forecast simulate(const Scenario& scenario, const Profile& profile,
         "host-bound: for {:.0f} % of the step the GPU waits for the host to issue work; fused "
         "kernels, CUDA graphs or larger micro-batches help",
         100 * forecast.host_bound_share));
+  if (std::string warning = data_stall_warning(forecast); !warning.empty())
+    forecast.warnings.push_back(std::move(warning));
   return forecast;
 }
 }  // namespace stepcast

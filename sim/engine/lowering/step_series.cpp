@@ -5,6 +5,7 @@
 
 #include "sim/core/random.hpp"
 #include "sim/core/robust_stats.hpp"
+#include "sim/data/advice.hpp"
 
 namespace stepcast {
 
@@ -36,6 +37,10 @@ StepSeries::StepSeries(const Scenario& scenario, const StepGraph& graph, const P
   differs_ =
       scenario_.mitigation.evict.threshold > 0 ||
       std::any_of(causes.begin(), causes.end(), [](const StragglerSpec& c) { return c.varies(); });
+  if (scenario_.data) {
+    supply_ = std::make_unique<DataSupply>(supply_spec(*scenario_.data, lowered_.loaders));
+    differs_ = differs_ || scenario_.data->storage.latency_sigma > 0;
+  }
   for (const Worker& worker : lowered_.job.workers)
     loaders_.push_back(loaders_of(causes, scenario_.run.seed, worker.first_rank, worker.node));
 }
@@ -88,14 +93,30 @@ void StepSeries::prepare() {
 
 StepOutcome StepSeries::next(EngineKind engine, const ExecuteOptions& options) {
   prepare();
+  if (supply_ && step_ == 0) begin_loading(engine);
+  ExecuteOptions with_loaders = options;
+  with_loaders.supply = supply_.get();
   const std::unique_ptr<Network> network = make_network(engine);
-  StepOutcome outcome = execute_step(lowered_.job, *network, options);
+  StepOutcome outcome = execute_step(lowered_.job, *network, with_loaders);
   for (std::size_t i = 0; i < base_capacity_.size(); ++i)
     lowered_.job.links[i].capacity = base_capacity_[i];
   clock_s_ += outcome.step_s;
   ++step_;
   judge(outcome);
   return outcome;
+}
+
+/// The run is looked at in its middle: the loaders have seen steps of this length before.
+void StepSeries::begin_loading(EngineKind engine) {
+  const std::unique_ptr<Network> network = make_network(engine);
+  unstalled_s_ = execute_step(lowered_.job, *network, {}).step_s;
+  supply_->settle_in(*unstalled_s_, lowered_.loaders.batches_per_step);
+  // With this much to spare no queue runs empty and every step is the first again.
+  constexpr double kAmple = 1.25;
+  const std::vector<DataBound> bounds = data_bounds(*scenario_.data, lowered_.loaders);
+  const double taken = *unstalled_s_ * (bounds.empty() ? 0 : bounds.front().samples_per_s);
+  const double needed = lowered_.loaders.round_samples * lowered_.loaders.batches_per_step;
+  if (!bounds.empty() && taken < kAmple * needed) differs_ = true;
 }
 
 /// What a monitor sees: time spent working, by worker, against the median of the same stage. One

@@ -1,4 +1,6 @@
 #pragma once
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/engine/lowering/lowering.hpp"
@@ -26,6 +28,8 @@ class StepSeries {
   void use_graph(const StepGraph& graph);
   StepOutcome next(EngineKind engine, const ExecuteOptions& options);
   const Lowered& lowered() const { return lowered_; }
+  /// A step in which no batch is late; none without a loader. Known once a step was run.
+  std::optional<double> unstalled_s() const { return unstalled_s_; }
   double clock_s() const { return clock_s_; }  // end of the last step, standstills included
   const std::vector<Eviction>& evictions() const { return evictions_; }
 
@@ -33,6 +37,7 @@ class StepSeries {
   void lower_again();
   void prepare();
   void judge(const StepOutcome& outcome);
+  void begin_loading(EngineKind engine);
 
   const Scenario& scenario_;
   const StepGraph* graph_;
@@ -45,7 +50,9 @@ class StepSeries {
   std::vector<double> base_pause_;                  // by worker
   std::vector<BytesPerSecond> base_capacity_;       // by link
   std::vector<std::vector<StorageQueue>> loaders_;  // by worker
-  std::vector<double> work_s_;                      // by worker, over the eviction window
+  std::unique_ptr<DataSupply> supply_;
+  std::optional<double> unstalled_s_;
+  std::vector<double> work_s_;  // by worker, over the eviction window
   int window_ = 0;
   std::vector<Eviction> evictions_;
 };

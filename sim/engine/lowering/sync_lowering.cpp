@@ -7,6 +7,7 @@
 
 #include "sim/core/assert.hpp"
 #include "sim/core/random.hpp"
+#include "sim/data/advice.hpp"
 #include "sim/engine/lowering/lowering.hpp"
 #include "sim/engine/lowering/process_groups.hpp"
 #include "sim/engine/lowering/server_shares.hpp"
@@ -64,6 +65,7 @@ class SyncLowering {
     slow_links();
     add_workers();
     add_buckets();
+    add_loaders();
     if (sync.has_servers())
       add_servers();
     else
@@ -71,6 +73,7 @@ class SyncLowering {
     return std::move(job_);
   }
   const Lowered& lowered() const { return lowered_; }
+  const LoaderSite& site() const { return site_; }
 
  private:
   /// Enough steps to see staleness settle where the scenario does not say.
@@ -121,14 +124,17 @@ class SyncLowering {
         w.disturbance = lowered_.job.disturbances[static_cast<std::size_t>(r.disturbance)];
       w.loaders = loaders_of(scenario_.stragglers, scenario_.run.seed, r.first_rank, r.node);
       if (!is_by_node()) {
+        replicas_of_.push_back({i});
         job_.workers.push_back(std::move(w));
         continue;
       }
       const auto [at, is_new] = of_node.try_emplace(r.node, job_.workers.size());
       if (is_new) {
+        replicas_of_.push_back({i});
         job_.workers.push_back(std::move(w));
         continue;
       }
+      replicas_of_[at->second].push_back(i);
       SyncWorker& node = job_.workers[at->second];
       node.ranks += w.ranks;
       node.samples_per_step += w.samples_per_step;
@@ -154,6 +160,34 @@ class SyncLowering {
       job_.links.push_back({fmt::format("worker{}.from_host", i), rate});
     }
   }
+  /// A worker takes the samples of its whole step at once.
+  LoaderSite site_of_steps() const {
+    LoaderSite site = lowered_.loaders;
+    site.batch_samples *= site.batches_per_step;
+    site.round_samples *= site.batches_per_step;
+    site.batches_per_step = 1;
+    site.consumers.clear();
+    return site;
+  }
+  void add_loaders() {
+    if (!scenario_.data) return;
+    site_ = site_of_steps();
+    for (std::size_t w = 0; w < job_.workers.size(); ++w) {
+      job_.workers[w].loader = static_cast<std::int32_t>(w);
+      std::vector<std::uint32_t>& processes = site_.consumers.emplace_back();
+      for (const std::size_t replica : replicas_of_[w]) {
+        const auto& own = lowered_.loaders.consumers[replica];
+        processes.insert(processes.end(), own.begin(), own.end());
+      }
+    }
+    job_.supply = std::make_shared<DataSupply>(supply_spec(*scenario_.data, site_));
+    double step = 0;
+    for (const SyncCompute& part : {job_.forward, job_.middle, job_.tail})
+      step += part.scaled + part.fixed;
+    for (const SyncExchange& e : job_.exchanges) step += e.backward.scaled + e.backward.fixed;
+    job_.supply->settle_in(step, 1);
+  }
+
   double gpu_seconds(std::uint32_t program) const {
     double seconds = 0;
     for (const ProgramOp& op :
@@ -295,6 +329,8 @@ class SyncLowering {
   ClusterSpec with_servers_;
   std::shared_ptr<const Topology> topology_;
   std::vector<double> payloads_;  // by exchange, one rank's
+  LoaderSite site_;
+  std::vector<std::vector<std::size_t>> replicas_of_;  // by worker
   SyncJob job_;
 };
 
@@ -359,6 +395,19 @@ void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profi
     const Doubts& doubts =
         lowering.lowered().doubts[lowering.lowered().job.workers.front().program];
     if (outcome.step_s > 0) forecast.relative_sigma = doubts.sigma() / outcome.step_s;
+    if (scenario.data) {
+      SyncJob unhindered = job;
+      unhindered.supply = nullptr;
+      const std::unique_ptr<Network> other = make_network(options.engine);
+      const SyncOutcome free = run_sync(unhindered, *other);
+      forecast.data = data_forecast(
+          *scenario.data, lowering.site(),
+          free.samples_per_s > 0
+              ? static_cast<double>(scenario.training.global_batch) / free.samples_per_s
+              : 0);
+      forecast.data->stall_s = outcome.breakdown[static_cast<std::size_t>(Category::data_stall)];
+      if (outcome.step_s > 0) forecast.data->stall_share = forecast.data->stall_s / outcome.step_s;
+    }
   }
   if (!scenario.stragglers.empty()) {
     Scenario calm = scenario;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/data/batch_amounts.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -104,6 +106,32 @@ void about_cluster(const Scenario& s, std::vector<std::string>& warnings) {
     warnings.push_back("/cluster/link_events has no effect: the job fits on one node");
 }
 
+void about_data(const Scenario& s, std::vector<std::string>& warnings) {
+  if (!s.data) return;
+  const DataSpec& d = *s.data;
+  if (d.workers > d.prefetch && d.workers > 0)
+    warnings.push_back(
+        fmt::format("/data/workers: only {} of {} ever have a batch to work on: prefetch is {}",
+                    d.prefetch, d.workers, d.prefetch));
+  const BatchAmounts batch =
+      batch_amounts(d, static_cast<double>(s.training.micro_batch), s.cluster.nodes());
+  if (d.in_flight > 1 && batch.requests < d.in_flight)
+    warnings.push_back(
+        fmt::format("/data/in_flight: {} has the effect of {:.3g}: a batch takes no more requests",
+                    d.in_flight, std::max(1.0, batch.requests)));
+  if (d.cache.bytes > 0 && d.epoch == 1)
+    warnings.push_back(
+        "/data/cache has no effect in the first epoch, which fills it; set /data/epoch");
+  if (d.storage.latency_sigma > 0 && s.run.steps == 1 && s.run.runs == 1 && s.sync.is_lockstep())
+    warnings.push_back("/data/storage/latency_sigma: one step shows one draw of it; set run.steps");
+  if (d.format == DataFormat::parquet && d.shuffle == Shuffle::random && d.read_amplification == 1)
+    warnings.push_back(
+        "/data/shuffle: random order in Parquet reads a whole row group for a sample; "
+        "read_amplification is 1");
+  if (s.cluster.groups.size() > 1)
+    warnings.push_back("/data/cores and /data/storage are those of every node, whatever its group");
+}
+
 void about_runs(const Scenario& s, std::vector<std::string>& warnings) {
   if (s.run.message_level_rings)
     warnings.push_back(
@@ -129,6 +157,7 @@ void about_runs(const Scenario& s, std::vector<std::string>& warnings) {
       std::any_of(s.stragglers.begin(), s.stragglers.end(),
                   [](const StragglerSpec& x) { return x.varies(); }) ||
       s.mitigation.evict.threshold > 0 || s.compression.warmup_steps > 0 ||
+      (s.data && s.data->storage.latency_sigma > 0) ||
       (s.run.runs > 1 && std::any_of(s.stragglers.begin(), s.stragglers.end(),
                                      [](const StragglerSpec& x) { return !x.jitter.is_none(); }));
   const bool draws_places =
@@ -146,7 +175,25 @@ std::vector<std::string> inputs_without_effect(const Scenario& scenario, const M
   about_layout(scenario, work, warnings);
   about_stragglers(scenario, work, warnings);
   about_cluster(scenario, warnings);
+  about_data(scenario, warnings);
   about_runs(scenario, warnings);
   return warnings;
+}
+
+std::string data_stall_warning(const Forecast& forecast) {
+  constexpr double kWorthSaying = 0.01;  // of the step
+  if (!forecast.data || forecast.data->stall_share < kWorthSaying) return "";
+  const DataForecast& data = *forecast.data;
+  std::string text = fmt::format("data-bound: for {:.0f} % of the step the GPU waits for samples",
+                                 100 * data.stall_share);
+  if (data.remedies.empty())
+    return text + "; on average the loaders keep up, a deeper /data/prefetch helps";
+  if (!data.bounds.empty()) text += "; " + data.bounds.front().what + " is the tightest limit";
+  for (std::size_t i = 0; i < data.remedies.size(); ++i) {
+    const DataRemedy& r = data.remedies[i];
+    text += fmt::format("{} {} {:.4g} instead of {:.4g}", i == 0 ? "; helps:" : " and", r.key, r.to,
+                        r.from);
+  }
+  return text;
 }
 }  // namespace stepcast

@@ -51,8 +51,9 @@ TEST_CASE("the version is that of the project", "[cli]") {
 }
 
 TEST_CASE("every kind of list has entries that say something", "[cli]") {
-  for (const char* kind : {"models", "clusters", "profiles", "strategies", "jobs", "schedules",
-                           "collectives", "algorithms", "compressors", "engines"}) {
+  for (const char* kind :
+       {"models", "clusters", "profiles", "strategies", "jobs", "schedules", "collectives",
+        "algorithms", "compressors", "engines", "storage", "formats", "contents", "shuffles"}) {
     INFO(kind);
     const Finished run = run_stepcast({"list", kind, "--json"});
     REQUIRE(run.exit_code == 0);
@@ -76,6 +77,9 @@ TEST_CASE("the lists name everything that a scenario may say", "[cli]") {
   names_all("compressors", stepcast::enum_texts<stepcast::CompressionScheme>());
   names_all("algorithms", stepcast::enum_texts<stepcast::Algorithm>());
   names_all("schedules", stepcast::enum_texts<stepcast::ScheduleKind>());
+  names_all("formats", stepcast::enum_texts<stepcast::DataFormat>());
+  names_all("contents", stepcast::enum_texts<stepcast::DataContent>());
+  names_all("shuffles", stepcast::enum_texts<stepcast::Shuffle>());
 }
 
 TEST_CASE("check answers in JSON with every problem and exit code 2", "[cli]") {
