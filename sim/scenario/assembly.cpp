@@ -98,12 +98,14 @@ class Assembly {
   // Keys that say the same thing in other words: the one a person writes replaces the preset's
   // other.
   void merge() {
-    merged_ = document_.merged();
+    merged_ = document_.presets();
     drop_restated("strategy", {"bucket_MiB"}, {"bucket_elements", "bucket_elements_per_dp_rank"});
     drop_restated("cluster", {"nic_GBps"}, {"nic_Gbps"});
     drop_restated("cluster", {"groups"}, {"nodes"});
     base_gpu_on_preset();
-    merge_json(merged_, user_);  // --set stands above the files
+    // What the files and --set say together: a setting that replaces a section takes what the files
+    // had in it away.
+    merge_json(merged_, user_);
   }
   // "gpu": {"memory_GBps": 1600} over a preset that names its GPU changes that one.
   void base_gpu_on_preset() {

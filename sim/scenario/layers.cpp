@@ -30,17 +30,25 @@ bool resolves(const Json& document, const std::string& pointer) {
 }
 }  // namespace
 
+namespace {
+void lay_over(Json& document, const Layer& layer) {
+  if (layer.prefix.empty()) return merge_json(document, layer.content);
+  Json placed;
+  placed[Json::json_pointer(layer.prefix)] = layer.content;
+  merge_json(document, placed);
+}
+}  // namespace
+
 Json LayeredDocument::merged() const {
   Json document = Json::object();
-  for (const Layer& layer : layers_) {
-    if (layer.prefix.empty()) {
-      merge_json(document, layer.content);
-      continue;
-    }
-    Json placed;
-    placed[Json::json_pointer(layer.prefix)] = layer.content;
-    merge_json(document, placed);
-  }
+  for (const Layer& layer : layers_) lay_over(document, layer);
+  return document;
+}
+
+Json LayeredDocument::presets() const {
+  Json document = Json::object();
+  for (const Layer& layer : layers_)
+    if (!layer.prefix.empty()) lay_over(document, layer);
   return document;
 }
 

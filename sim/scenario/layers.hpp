@@ -28,6 +28,8 @@ class LayeredDocument {
   void mark_setting(std::string pointer) { set_pointers_.push_back(std::move(pointer)); }
   /// Every layer on top of the other.
   Json merged() const;
+  /// The presets and their defaults alone, every layer on top of the other.
+  Json presets() const;
   /// The problem with the file, and the pointer within it, that hold the offending value.
   Problem placed(Problem problem) const;
 

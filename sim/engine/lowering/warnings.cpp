@@ -157,7 +157,7 @@ void about_runs(const Scenario& s, std::vector<std::string>& warnings) {
       std::any_of(s.stragglers.begin(), s.stragglers.end(),
                   [](const StragglerSpec& x) { return x.varies(); }) ||
       s.mitigation.evict.threshold > 0 || s.compression.warmup_steps > 0 ||
-      (s.data && s.data->storage.latency_sigma > 0) ||
+      s.data ||  // loaders bunch their batches
       (s.run.runs > 1 && std::any_of(s.stragglers.begin(), s.stragglers.end(),
                                      [](const StragglerSpec& x) { return !x.jitter.is_none(); }));
   const bool draws_places =

@@ -197,3 +197,17 @@ TEST_CASE("every model and every cluster preset is read without a problem", "[sc
     CHECK((s ? "" : s.problems().text()) == "");
   }
 }
+
+TEST_CASE("a setting replaces a whole section and keeps nothing that the file had in it",
+          "[scenario]") {
+  const Files files;
+  const std::string path = files.write(
+      "dgc.json",
+      "{" + kTiny + R"(, "compression": {"scheme": "dgc", "ratio": 0.01, "warmup_steps": 8}})");
+  const Scenario s = load_scenario(path, {R"(/compression={"scheme": "int8"})"}).value_or_throw();
+  CHECK(s.compression.scheme == CompressionScheme::int8);
+  CHECK(s.compression.warmup_steps == 0);
+  // Key by key the rest stays.
+  CHECK(load_scenario(path, {"/compression/warmup_steps=4"}).value_or_throw().compression.ratio ==
+        0.01);
+}
