@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/io/json.hpp"
+
 namespace stepcast {
 namespace {
 constexpr double kGiga = 1e9, kMega = 1e6, kKiB = 1024, kGiB = 1073741824.0;
@@ -137,6 +139,7 @@ void read_sample(ObjectReader& r, const DataContext& c, DataSpec& d) {
   d.sample_bytes = size("sample_B", usual.stored);
   d.decoded_bytes = size("decoded_B", usual.decoded > 0 ? usual.decoded : d.sample_bytes);
   const bool has_own_files = d.format == DataFormat::files;
+  r.raw("samples_per_file");
   if (has_own_files && r.has("samples_per_file"))
     r.problem("samples_per_file", "has no effect with format files: every sample is one file",
               "use raw, tfrecord or parquet");
@@ -228,9 +231,10 @@ void read_loader_nodes(ObjectReader& r, DataSpec& d) {
 
 DataSpec read_data(ObjectReader r, const DataContext& context, std::vector<std::string>& notes) {
   DataSpec d;
-  if (auto storage = r.object("storage"))
+  const Json* written = r.raw("storage");
+  if (auto storage = r.object("storage"); storage && written->is_object())
     d.storage = read_storage(*storage);
-  else if (!r.has("storage"))
+  else if (written == nullptr)
     r.problem("storage", "is missing; where samples lie is expected",
               "for example { \"preset\": \"nvme-local\" }");
   read_sample(r, context, d);
