@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/cluster/gpu_catalogue.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/scenario/check_tradeoffs.hpp"
 #include "sim/scenario/parts.hpp"
@@ -106,6 +107,7 @@ class Assembly {
     // What the files and --set say together: a setting that replaces a section takes what the files
     // had in it away.
     merge_json(merged_, user_);
+    take_gpu_from_profile();
   }
   // "gpu": {"memory_GBps": 1600} over a preset that names its GPU changes that one.
   void base_gpu_on_preset() {
@@ -134,6 +136,26 @@ class Assembly {
       for (const char* key : others) at->erase(key);
     if (writes_others && !writes_ones)
       for (const char* key : ones) at->erase(key);
+  }
+
+  /// "gpu": "profile": the machine that the profile was measured on, so that one scenario serves
+  /// whatever machine was calibrated last.
+  void take_gpu_from_profile() {
+    const Json* cluster = section_of(merged_, "cluster");
+    if (!can_read_cluster_ || cluster == nullptr || !cluster->is_object()) return;
+    const Json* gpu = section_of(*cluster, "gpu");
+    if (gpu == nullptr || *gpu != "profile") return;
+    const Json* named = section_of(merged_, "profile");
+    Scenario asks;
+    asks.file = file_;
+    can_read_cluster_ = false;  // until its GPU is known
+    if (named == nullptr || !named->is_string() || (asks.profile = *named).empty())
+      return problem("/cluster/gpu", "is \"profile\", but no profile is named",
+                     "\"profile\": a file that stepcast calibrate wrote, or --profile");
+    const Result<Profile> profile = profile_of(asks);
+    if (!profile) return problems_.add(profile.problems());
+    merged_["cluster"]["gpu"] = json_of(profile->gpu);
+    can_read_cluster_ = true;
   }
 
   void read(bool is_sweep) {

@@ -5,6 +5,7 @@
 
 #include "sim/core/assert.hpp"
 #include "sim/engine/lowering/work_lowering.hpp"
+#include "sim/timeline/host_op_names.hpp"
 #include "sim/timeline/op_names.hpp"
 
 namespace stepcast {
@@ -42,6 +43,14 @@ double Doubts::sigma() const {
 }
 
 namespace {
+double parameter(const Profile& profile, const std::string& name, double fallback) {
+  const auto found = profile.kernels.parameters.find(name);
+  return found == profile.kernels.parameters.end() ? fallback : found->second;
+}
+CodecFactors codec_factors(const Profile& profile, const std::string& scheme) {
+  return {parameter(profile, "encode_factor_" + scheme, 1),
+          parameter(profile, "decode_factor_" + scheme, 1)};
+}
 CostOptions cost_options(const Scenario& scenario) {
   CostOptions options;
   options.host = scenario.strategy.host;
@@ -71,7 +80,13 @@ class LaneWriter {
  private:
   Program& program_;
 };
+}  // namespace
 
+double CodecFactors::of(const std::string& op_name) const {
+  return op_name == op::encode ? encode : op_name == op::decode ? decode : 1;
+}
+
+namespace {
 bool has_loss(const ParallelLayout& layout, int stage, int chunk) {
   return stage + 1 == layout.pp && chunk + 1 == layout.virtual_stages;
 }
@@ -96,6 +111,9 @@ ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profil
       node_(node),
       names_(names),
       cost_(profile, node.gpu, cost_options(scenario)),
+      codec_(codec_factors(profile, std::string(text_of(scenario.compression.scheme)))),
+      step_edges_s_(parameter(profile, "step_edges_us", 0) * 1e-6),
+      hand_over_s_(parameter(profile, "stream_hand_over_us", 0) * 1e-6),
       overlap_slowdown_comm_(profile.kernels.overlap_slowdown_comm),
       collectives_(profile.collectives, node, scenario.cluster.fabric,
                    scenario.strategy.collective_algorithm) {}
@@ -109,10 +127,25 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
     bool operator==(const PassOfBatch&) const = default;
   } current;
   LaneWriter lanes(program);
-  WorkLowering works(scenario_, cost_, collectives_, node_, view, names_, program);
+  WorkLowering works(scenario_, cost_, codec_, collectives_, node_, view, names_, program);
   std::vector<std::optional<LoweredWork>> lowered(graph.works.size());
   std::vector<Dependency> done(graph.ops.size());  // last program op of every graph op
   std::vector<char> exists(graph.ops.size(), 0);   // 0: nothing of it takes time here
+
+  const auto idle = [&](double seconds, const std::vector<Dependency>& after) {
+    if (seconds <= 0) return;
+    ProgramOp gap{.lane = Lane::compute,
+                  .category = Category::launch_gap,
+                  .name = names_.id_of(std::string(op::hand_over)),
+                  .index = static_cast<std::uint32_t>(program.segments.size())};
+    Segment hold;
+    hold.fixed = seconds;
+    hold.by_category[static_cast<std::size_t>(Category::launch_gap)] = seconds;
+    program.segments.push_back(std::move(hold));
+    lanes.append(gap, after);
+  };
+  idle(step_edges_s_, {});
+  bool is_handed_over = false;
 
   for (std::size_t i = 0; i < graph.ops.size(); ++i) {
     const GraphOp& op = graph.ops[i];
@@ -183,6 +216,14 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
                : strategy.loss_blocks_host && has_loss(scenario_.parallel, view.stage, op.chunk)))
         out.host_waits = true;
       current = now;
+    }
+    // The last bucket's stream was waiting for the backward, now compute waits for that stream;
+    // what waits for gradients behind it finds them there.
+    if (op.lane == Lane::compute && !is_handed_over &&
+        std::any_of(after.begin(), after.end(),
+                    [](const Dependency& d) { return d.lane == Lane::gradient; })) {
+      idle(2 * hand_over_s_, after);
+      is_handed_over = true;
     }
     std::optional<LoweredWork>& work = lowered[static_cast<std::size_t>(op.work)];
     if (!work) work = works.lower(graph.works[static_cast<std::size_t>(op.work)], op.category);

@@ -41,6 +41,13 @@ struct LoweredProgram {
   Doubts doubts;
 };
 
+/// A compressor's loops are no plain streams: what a calibration measured of them over what the
+/// cost model says (profile parameters encode_factor_SCHEME, decode_factor_SCHEME; 1 where absent).
+struct CodecFactors {
+  double encode = 1, decode = 1;
+  double of(const std::string& op_name) const;
+};
+
 /// Turns stage graphs into programs under one hardware's cost and collective models.
 class ProgramLowering {
  public:
@@ -53,6 +60,10 @@ class ProgramLowering {
   const NodeSpec& node_;
   NameTable& names_;
   CostModel cost_;
+  CodecFactors codec_;
+  /// Seconds of idle, 0 where no calibration measured them: at both ends of a step together, and
+  /// from one stream's end to the start of another that waits for it.
+  double step_edges_s_, hand_over_s_;
   double overlap_slowdown_comm_;
   CollectiveModel collectives_;
 };

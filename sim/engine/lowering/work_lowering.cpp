@@ -68,7 +68,8 @@ bool WorkLowering::add_host_work(const Op& op, Category category) {
 
 void WorkLowering::add_compute(const Op& op, Category category) {
   if (add_host_work(op, category)) return;
-  const OpCost cost = cost_.cost(op);
+  OpCost cost = cost_.cost(op);
+  cost.duration = cost.duration * codec_.of(op.name);
   Seconds duration = cost.duration;
   if (const auto slow = view_.op_slowdown.find(op.name); slow != view_.op_slowdown.end())
     duration = duration * slow->second;

@@ -20,10 +20,12 @@ struct LoweredWork {
 
 class WorkLowering {
  public:
-  WorkLowering(const Scenario& scenario, const CostModel& cost, const CollectiveModel& collectives,
-               const NodeSpec& node, const BlockView& view, NameTable& names, Program& program)
+  WorkLowering(const Scenario& scenario, const CostModel& cost, const CodecFactors& codec,
+               const CollectiveModel& collectives, const NodeSpec& node, const BlockView& view,
+               NameTable& names, Program& program)
       : scenario_(scenario),
         cost_(cost),
+        codec_(codec),
         collectives_(collectives),
         node_(node),
         view_(view),
@@ -41,6 +43,7 @@ class WorkLowering {
 
   const Scenario& scenario_;
   const CostModel& cost_;
+  const CodecFactors& codec_;
   const CollectiveModel& collectives_;
   const NodeSpec& node_;
   const BlockView& view_;

@@ -129,6 +129,22 @@ TEST_CASE("the GPU of a cluster implies its profile", "[scenario]") {
   CHECK(profile.name == "h100-sxm5-80g");
 }
 
+TEST_CASE("a cluster may take the device that its profile was measured on", "[scenario]") {
+  const std::string on_profile =
+      R"({"model": {"preset": "gpt3-125m"}, "cluster": {"nodes": 1, "gpus_per_node": 1, "gpu": "profile"})";
+  const Scenario s = loaded(on_profile + R"(, "profile": "a100-sxm4-80g"})");
+  CHECK(s.cluster.groups.front().spec.gpu.name == profile_of(s).value_or_throw().gpu.name);
+  const auto problems = [](const std::string& json) {
+    const auto result = scenario_of(Json::parse(json), "test.json");
+    return result ? std::string() : result.problems().text();
+  };
+  CHECK_THAT(problems(on_profile + "}"),
+             Catch::Contains("test.json /cluster/gpu: is \"profile\", but no profile is named"));
+  const std::string missing = problems(on_profile + R"(, "profile": "out/none.profile.json"})");
+  CHECK_THAT(missing, Catch::Contains("out/none.profile.json") &&
+                          !Catch::Contains("the hardware is expected"));
+}
+
 TEST_CASE("what a GPU lacks is refused and never made up", "[scenario]") {
   const auto problems = [](const std::string& json) {
     const auto s = scenario_of(Json::parse(json), "test.json");

@@ -244,3 +244,42 @@ TEST_CASE("explicit ring rounds take as long as persistent flows", "[simulate][f
         REQUIRE(rounds[i].time_s == Approx(flows[i].time_s).epsilon(0.01));
     }
 }
+
+TEST_CASE("idle that a calibration measured is launch gap of every step", "[simulate]") {
+  const Scenario scenario = plain();
+  const auto with = [&](double edges_us, double hand_over_us) {
+    Profile profile = small_profile();
+    profile.kernels.parameters["step_edges_us"] = edges_us;
+    profile.kernels.parameters["stream_hand_over_us"] = hand_over_us;
+    return simulate(scenario, profile, SimulateOptions{.engine = EngineKind::native}).outcome;
+  };
+  constexpr auto kGap = static_cast<std::size_t>(Category::launch_gap);
+  const auto without = with(0, 0), edges = with(1000, 0), both = with(1000, 250);
+  // 1 ms at the ends; then two hand-overs of 0.25 ms around the gradients. The host issues the
+  // first few kernels (4 us each) meanwhile.
+  CHECK(edges.step_s - without.step_s == Approx(1e-3).margin(50e-6));
+  CHECK(edges.breakdown[kGap] - without.breakdown[kGap] == Approx(1e-3).margin(50e-6));
+  CHECK(both.step_s - edges.step_s == Approx(0.5e-3).margin(50e-6));
+  CHECK(both.breakdown[kGap] - edges.breakdown[kGap] == Approx(0.5e-3).margin(50e-6));
+}
+
+TEST_CASE("factors that a calibration measured of a compressor scale its own scheme alone",
+          "[simulate]") {
+  Scenario scenario = plain();
+  scenario.strategy.overlap_grad_reduce = false;
+  scenario.strategy.bucket_bytes = Bytes(0);  // one bucket: encode, message, decode, one by one
+  const auto compression = [&](CompressionScheme scheme) {
+    scenario.compression.scheme = scheme;
+    Profile profile = small_profile();
+    const auto seconds = [&] {
+      return simulate(scenario, profile, SimulateOptions{.engine = EngineKind::native})
+          .outcome.breakdown[static_cast<std::size_t>(Category::compression)];
+    };
+    const double before = seconds();
+    profile.kernels.parameters["encode_factor_fp16"] = 3;
+    profile.kernels.parameters["decode_factor_fp16"] = 3;
+    return seconds() / before;
+  };
+  CHECK(compression(CompressionScheme::fp16) == Approx(3));
+  CHECK(compression(CompressionScheme::bf16) == 1);
+}
