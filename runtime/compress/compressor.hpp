@@ -64,6 +64,8 @@ std::string needs_error_feedback(const std::string& scheme);
 std::unique_ptr<Compressor> new_compressor(const CompressorChoice&, Device&, std::int64_t elements,
                                            int ranks);
 
+/// The collective that a message asks for.
+void exchange(Communicator&, Stream&, const Message&);
 /// In place of communicator.all_reduce(stream, gradient, elements). Returns the bytes of this
 /// rank's messages.
 Bytes reduce_compressed(Compressor&, Stream&, View gradient, Communicator&);

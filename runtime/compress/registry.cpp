@@ -70,15 +70,19 @@ std::unique_ptr<Compressor> new_compressor(const CompressorChoice& choice, Devic
   return row->make(choice, {device, *loops, elements, ranks});
 }
 
+void exchange(Communicator& communicator, Stream& stream, const Message& message) {
+  if (message.combine == Combine::all_reduce)
+    communicator.all_reduce(stream, message.payload, message.count);
+  else
+    communicator.all_gather(stream, message.payload, message.gathered, message.count);
+}
+
 Bytes reduce_compressed(Compressor& compressor, Stream& stream, View gradient,
                         Communicator& communicator) {
   Bytes sent{0};
   for (int round = 0; round < compressor.rounds(); ++round) {
     const Message message = compressor.encode(stream, round, gradient);
-    if (message.combine == Combine::all_reduce)
-      communicator.all_reduce(stream, message.payload, message.count);
-    else
-      communicator.all_gather(stream, message.payload, message.gathered, message.count);
+    exchange(communicator, stream, message);
     compressor.decode(stream, round, gradient);
     sent += message.bytes();
   }

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 
+#include "runtime/compress/host_compress_kernels.hpp"
 #include "runtime/cpu/cpu_kernels.hpp"
 #include "runtime/cpu/cpu_stream.hpp"
 
@@ -22,6 +23,7 @@ class CpuDevice final : public Device {
   void copy(Stream& stream, void* to, const void* from, Bytes bytes) override;
   void fill_zero(Stream& stream, void* data, Bytes bytes) override;
   Kernels& kernels() override { return kernels_; }
+  CompressKernels* compress_kernels() override { return &compress_kernels_; }
   Recorder& recorder() override { return recorder_; }
   bool supports(Precision precision) const override { return precision == Precision::fp32; }
   void synchronise() override;
@@ -29,6 +31,8 @@ class CpuDevice final : public Device {
  private:
   DeviceInfo info_;
   CpuKernels kernels_;
+  HostCompressKernels compress_kernels_{
+      [](Stream& stream, std::function<void()> work) { cpu(stream).enqueue(std::move(work)); }};
   Recorder recorder_;
   mutable std::mutex mutex_;
   std::map<void*, Bytes> blocks_;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "runtime/compress/number_formats.hpp"
 #include "runtime/cpu/clones.hpp"
 #include "runtime/cpu/cpu_communicator.hpp"
 #include "runtime/cpu/cpu_kernels.hpp"
@@ -17,7 +18,8 @@
 #include "runtime/cpu/thread_level.hpp"
 #include "sim/core/assert.hpp"
 
-/// Collectives over TCP by Gloo. All of them run on the stream's thread, in fp32.
+/// Collectives over TCP by Gloo. All of them run on the stream's thread. fp32; all-reduce also sums
+/// fp16 and bf16, each sum rounded as a GPU's would be.
 namespace stepcast::runtime {
 namespace {
 using Milliseconds = std::chrono::milliseconds;
@@ -55,6 +57,14 @@ void add_into(float* c, const float* a, const float* b, std::size_t n) {
 STEPCAST_CLONES
 void max_into(float* c, const float* a, const float* b, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) c[i] = std::max(a[i], b[i]);
+}
+/// c = narrow(wide(a) + wide(b)); gradients cast by a compressor.
+template <auto kWide, auto kNarrow>
+void add_narrow(void* c, const void* a, const void* b, std::size_t n) {
+  auto* sum = static_cast<std::uint16_t*>(c);
+  const auto *left = static_cast<const std::uint16_t*>(a),
+             *right = static_cast<const std::uint16_t*>(b);
+  for (std::size_t i = 0; i < n; ++i) sum[i] = kNarrow(kWide(left[i]) + kWide(right[i]));
 }
 void add_void(void* c, const void* a, const void* b, std::size_t n) {
   add_into(static_cast<float*>(c), static_cast<const float*>(a), static_cast<const float*>(b), n);
@@ -103,10 +113,20 @@ class GlooCommunicator final : public Communicator {
   int size() const override { return request_.size; }
 
   void all_reduce(Stream& stream, View data, ElementCount count, Reduction reduction) override {
+    const bool is_wide = data.precision == Precision::fp32;
+    STEPCAST_ASSERT(is_wide || reduction == Reduction::sum,
+                    "16-bit messages come from compressors, which are summed");
     enqueue(stream, "all_reduce", [=, this] {
       gloo::AllreduceOptions options(context_);
-      options.setOutput(f32(data), elements(count));
-      options.setReduceFunction(reduction == Reduction::sum ? add_void : max_void);
+      if (is_wide) {
+        options.setOutput(f32(data), elements(count));
+        options.setReduceFunction(reduction == Reduction::sum ? add_void : max_void);
+      } else {
+        options.setOutput(static_cast<std::uint16_t*>(data.data), elements(count));
+        options.setReduceFunction(data.precision == Precision::fp16
+                                      ? add_narrow<float_of_fp16, fp16_of>
+                                      : add_narrow<float_of_bf16, bf16_of>);
+      }
       options.setTag(next_tag());
       gloo::allreduce(options);
     });

@@ -45,5 +45,6 @@ void linear_backward(const LayerContext& context, const LinearCall& l) {
                                           .k = l.rows,
                                           .a_transposed = true,
                                           .accumulates = true});
+  if (l.dbias) context.kernels().column_sum(context.stream, l.dy, l.dbias, l.rows, l.out);
 }
 }  // namespace stepcast::runtime

@@ -15,6 +15,7 @@ struct LinearCall {
   std::int64_t rows = 0, out = 0, in = 0;
   View x, weight, bias, y;  // bias (out), empty: none; added in the product's epilogue
   View dy, dx, dweight;     // dx empty: the input wants no gradient; dweight +=
+  View dbias;               // +=, beside the weight's gradient; empty: none, or an op of its own
 };
 void linear_forward(const LayerContext& context, const LinearCall& call);
 void linear_backward(const LayerContext& context, const LinearCall& call);

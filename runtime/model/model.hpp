@@ -37,5 +37,9 @@ class Model {
   /// without a head.
   virtual View losses(int micro_batch) const = 0;
   virtual std::int64_t loss_rows() const = 0;
+  /// Embedding tables that only this rank holds and that the backward updates, one after another;
+  /// empty for most models.
+  virtual View local_tables() const { return {}; }
+  virtual std::int64_t local_table_elements() const { return 0; }
 };
 }  // namespace stepcast::runtime

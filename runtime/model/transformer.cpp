@@ -285,13 +285,11 @@ class Transformer final : public Model {
 }  // namespace
 
 void check_transformer(const ModelSpec& model, const TrainingSpec& training,
-                       const ParallelLayout& layout, const Device& device, Problems& problems) {
+                       const ParallelLayout& layout, Problems& problems) {
   const TransformerSpec& m = model.transformer;
   const auto refuse = [&](const char* place, const std::string& message, const std::string& hint) {
     problems.add({"training step", place, message, hint});
   };
-  if (model.kind != ModelKind::transformer)
-    refuse("/model/kind", "is not a dense transformer", "the runtime trains kind transformer");
   if (m.dropout)
     refuse("/model/dropout", "is true; the runtime's kernels have none", "set it to false");
   if (m.mla || m.moe)
@@ -300,31 +298,16 @@ void check_transformer(const ModelSpec& model, const TrainingSpec& training,
     refuse("/model", "is an encoder or has parallel blocks",
            "the runtime trains GPT- and Llama-style decoders");
   if (!m.causal) refuse("/model/causal", "is false", "the runtime trains decoders");
-  if (!device.supports(training.precision))
-    refuse("/training/precision",
-           "\"" + std::string(text_of(training.precision)) + "\" is not what this device trains in",
-           "the cpu backend trains in fp32");
   if (training.attention != AttentionKind::flash)
     refuse("/training/attention", "is unfused", "the runtime has the fused kernel");
   if (training.recompute == Recompute::selective)
     refuse("/training/recompute", "is selective; with fused attention there is nothing to select",
            "none or full");
-  if (training.fusion != Fusion::fused)
-    refuse("/training/fusion", "is not fused", "the runtime runs fused kernels");
-  if (training.optimizer != OptimizerKind::adam)
-    refuse("/training/optimizer", "is not adam", "transformers train with adam here");
   if (m.max_positions > 0 && m.max_positions != training.sequence_length)
     refuse("/model/max_positions", "differs from sequence_length",
            "make them equal, or use rotary positions");
   if (m.rope && m.head_dim % 2 != 0)
     refuse("/model/head_dim", "is odd; rotary positions turn pairs", "an even head dimension");
-  if (layout.cp > 1 || layout.ep > 1)
-    refuse("/parallel", "asks for context or expert parallelism", "tp, pp, dp");
-  if (layout.sequence_parallel) refuse("/parallel/sequence_parallel", "is true", "set it to false");
-  if (layout.zero_stage > 1) refuse("/parallel/zero_stage", "is above 1", "0 or 1");
-  if (layout.virtual_stages > 1 ||
-      (layout.schedule != ScheduleKind::one_f_one_b && layout.schedule != ScheduleKind::gpipe))
-    refuse("/parallel/schedule", "is interleaved or zero-bubble", "1f1b or gpipe");
   if (layout.pp > 1 && m.tied_embedding)
     refuse("/model/tied_embedding", "is true with several pipeline stages", "set it to false");
 }

@@ -8,9 +8,9 @@
 namespace stepcast::runtime {
 /// What the runtime cannot run of a transformer that the simulator can, each with what it can:
 /// dropout, experts, latent attention, encoders, parallel blocks, unfused attention, selective
-/// recompute, sequence parallel ...
+/// recompute ...
 void check_transformer(const ModelSpec& model, const TrainingSpec& training,
-                       const ParallelLayout& layout, const Device& device, Problems& problems);
+                       const ParallelLayout& layout, Problems& problems);
 
 struct TransformerPlan {
   TransformerSpec model;

@@ -38,6 +38,10 @@ GradientBuckets::GradientBuckets(Device& device, Stream& compute, Communicator& 
   stream_ = device.new_stream("gradient", StreamPriority::high);
   for (std::size_t i = 0; i < buckets_.size(); ++i) ready_.push_back(device.new_event());
   done_ = device.new_event();
+  if (!policy.compressor || data_parallel.size() == 1) return;
+  for (const Bucket& bucket : buckets_)
+    compressors_.push_back(new_compressor(*policy.compressor, device, bucket.end - bucket.begin,
+                                          data_parallel.size()));
 }
 
 void GradientBuckets::ready_from(std::int64_t offset) {
@@ -47,7 +51,9 @@ void GradientBuckets::ready_from(std::int64_t offset) {
 }
 
 void GradientBuckets::reduce(const Bucket& bucket) {
-  make_wait(*stream_, compute_, *ready_[static_cast<std::size_t>(&bucket - buckets_.data())]);
+  const auto index = static_cast<std::size_t>(&bucket - buckets_.data());
+  if (!compressors_.empty()) return reduce_compressed(index);
+  make_wait(*stream_, compute_, *ready_[index]);
   const OpScope scope(device_.recorder(), op::grad_reduce, Category::exposed_dp);
   const View range = parameters_.gradients(bucket.begin);
   if (policy_.shards) {
@@ -55,6 +61,28 @@ void GradientBuckets::reduce(const Bucket& bucket) {
     group_.reduce_scatter(*stream_, range, range.at(group_.rank() * part), ElementCount{part});
   } else {
     group_.all_reduce(*stream_, range, ElementCount{bucket.end - bucket.begin});
+  }
+}
+
+void GradientBuckets::reduce_compressed(std::size_t index) {
+  Compressor& compressor = *compressors_[index];
+  const View range = parameters_.gradients(buckets_[index].begin);
+  for (int round = 0; round < compressor.rounds(); ++round) {
+    const bool is_first = round == 0, is_last = round + 1 == compressor.rounds();
+    Message message;
+    {
+      const OpScope scope(device_.recorder(), op::encode, Category::compression);
+      message = compressor.encode(is_first ? compute_ : *stream_, round, range);
+    }
+    if (is_first) make_wait(*stream_, compute_, *ready_[index]);
+    {
+      const OpScope scope(device_.recorder(), op::grad_reduce, Category::exposed_dp);
+      exchange(group_, *stream_, message);
+    }
+    // Between two rounds it prepares the next message: part of encoding.
+    const OpScope scope(device_.recorder(), is_last ? op::decode : op::encode,
+                        Category::compression);
+    compressor.decode(*stream_, round, range);
   }
 }
 

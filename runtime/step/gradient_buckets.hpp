@@ -1,7 +1,9 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "runtime/compress/compressor.hpp"
 #include "runtime/layers/layer_context.hpp"
 #include "runtime/model/parameters.hpp"
 
@@ -12,6 +14,7 @@ struct BucketPolicy {
   Bytes first_bucket{0};   // 0: as the others
   bool overlaps = true;    // buckets leave while backward runs; else when it is over
   bool shards = false;     // ZeRO-1: each rank gets the sum of its part only
+  std::optional<CompressorChoice> compressor;  // of what travels; not beside shards
 };
 
 /// A range [begin, end) of the gradient arena that is reduced in one call. Under ZeRO-1 rank r owns
@@ -34,6 +37,10 @@ std::vector<Bucket> bucket_ranges(const std::vector<std::int64_t>& ready, std::i
 ///   compute  [ backward: head ][ block n ][ block n-1 ] ...           [ grad_norm ..
 ///   gradient                   |-- bucket 0 --|-- bucket 1 --| ...    ^ compute waits for the last
 ///   bucket
+///
+/// With a compressor a bucket is encoded on the compute stream, between two pieces of the backward
+/// (where a communication hook of PyTorch's DDP runs), travels, and is decoded on the gradient
+/// stream.
 class GradientBuckets final : public GradientSink {
  public:
   GradientBuckets(Device& device, Stream& compute, Communicator& data_parallel,
@@ -53,6 +60,7 @@ class GradientBuckets final : public GradientSink {
 
  private:
   void reduce(const Bucket& bucket);
+  void reduce_compressed(std::size_t index);
 
   Device& device_;
   Stream& compute_;
@@ -65,5 +73,6 @@ class GradientBuckets final : public GradientSink {
   std::vector<std::unique_ptr<Event>>
       ready_;  // one per bucket: an event must not be recorded again while another stream may wait
   std::unique_ptr<Event> done_;
+  std::vector<std::unique_ptr<Compressor>> compressors_;  // one per bucket: each keeps a residual
 };
 }  // namespace stepcast::runtime

@@ -8,8 +8,12 @@
 namespace stepcast::runtime {
 
 Optimizer::Optimizer(Device& device, Parameters& parameters, OptimizerScope scope,
-                     const OptimizerSettings& settings)
-    : device_(device), parameters_(parameters), scope_(std::move(scope)), settings_(settings) {
+                     OptimizerKind kind, const OptimizerSettings& settings)
+    : device_(device),
+      parameters_(parameters),
+      scope_(std::move(scope)),
+      kind_(kind),
+      settings_(settings) {
   std::int64_t state = 0;
   if (scope_.shards) {
     for (const Bucket& bucket : scope_.buckets) {
@@ -22,7 +26,7 @@ Optimizer::Optimizer(Device& device, Parameters& parameters, OptimizerScope scop
     state = parameters.elements();
   }
   first_ = Buffer(device, state, Precision::fp32);
-  second_ = Buffer(device, state, Precision::fp32);
+  if (kind_ == OptimizerKind::adam) second_ = Buffer(device, state, Precision::fp32);
   square_sum_ = Buffer(device, 1, Precision::fp32);
 
   // What enters the norm: the updated ranges, without tensors that another tensor-parallel rank
@@ -43,6 +47,11 @@ Optimizer::Optimizer(Device& device, Parameters& parameters, OptimizerScope scop
       else
         counted_.push_back({from, to - from, 0});
     }
+}
+
+void Optimizer::clear_state(Stream& stream) {
+  for (const Buffer* state : {&first_, &second_})
+    if (state->data() != nullptr) device_.fill_zero(stream, state->data(), state->bytes());
 }
 
 void Optimizer::clip_gradients(Stream& stream) {
@@ -66,20 +75,33 @@ void Optimizer::clip_gradients(Stream& stream) {
                            settings_.clip_norm, range.elements);
 }
 
+void Optimizer::adam(Stream& stream, const Range& range, std::int64_t step) {
+  device_.kernels().adam(stream, {.elements = range.elements,
+                                  .master = parameters_.master(range.begin),
+                                  .gradient = parameters_.gradients(range.begin),
+                                  .first = first_.view(range.state),
+                                  .second = second_.view(range.state),
+                                  .weights = parameters_.weights(range.begin),
+                                  .learning_rate = settings_.learning_rate,
+                                  .weight_decay = settings_.weight_decay,
+                                  .step = step});
+}
+void Optimizer::sgd(Stream& stream, const Range& range) {
+  device_.kernels().sgd(stream, {.elements = range.elements,
+                                 .master = parameters_.master(range.begin),
+                                 .gradient = parameters_.gradients(range.begin),
+                                 .velocity = first_.view(range.state),
+                                 .weights = parameters_.weights(range.begin),
+                                 .learning_rate = settings_.learning_rate,
+                                 .momentum = settings_.momentum,
+                                 .weight_decay = settings_.weight_decay});
+}
 void Optimizer::update_parameters(Stream& stream, std::int64_t step) {
   Recorder& recorder = device_.recorder();
+  const bool is_adam = kind_ == OptimizerKind::adam;
   {
-    const OpScope scope(recorder, op::adam, Category::optimizer);
-    for (const Range& range : updated_)
-      device_.kernels().adam(stream, {.elements = range.elements,
-                                      .master = parameters_.master(range.begin),
-                                      .gradient = parameters_.gradients(range.begin),
-                                      .first = first_.view(range.state),
-                                      .second = second_.view(range.state),
-                                      .weights = parameters_.weights(range.begin),
-                                      .learning_rate = settings_.learning_rate,
-                                      .weight_decay = settings_.weight_decay,
-                                      .step = step});
+    const OpScope scope(recorder, is_adam ? op::adam : op::sgd, Category::optimizer);
+    for (const Range& range : updated_) is_adam ? adam(stream, range, step) : sgd(stream, range);
   }
   const OpScope scope(recorder, op::zero_grad, Category::optimizer);
   device_.fill_zero(stream, parameters_.gradients().data, Bytes(parameters_.elements() * 4));

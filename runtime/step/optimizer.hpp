@@ -1,9 +1,12 @@
 #pragma once
 #include "runtime/step/gradient_buckets.hpp"
+#include "sim/workload/training_spec.hpp"
 
 namespace stepcast::runtime {
 struct OptimizerSettings {
   float learning_rate = 1e-3f, weight_decay = 0.1f;  // GPT-3's decay, on every parameter
+  float momentum = 0.9f;                             // sgd
+  float table_rate = 0.1f;                           // of embedding tables, by plain SGD
   float clip_norm = 1.0f;                            // GPT-3; 0 = no clipping
 };
 /// Which parts of the arenas this rank updates, and over whom the square sum of the gradients is
@@ -18,14 +21,17 @@ struct OptimizerScope {
   bool counts_any = true;  // false on replicas whose gradients another rank counts
 };
 
-/// Global-norm clip and AdamW over arenas, as few multi-tensor kernels.
+/// Global-norm clip and AdamW, or SGD with momentum, over arenas, as few multi-tensor kernels.
 class Optimizer {
  public:
-  Optimizer(Device& device, Parameters& parameters, OptimizerScope scope,
+  /// `kind`: adam or sgd.
+  Optimizer(Device& device, Parameters& parameters, OptimizerScope scope, OptimizerKind kind,
             const OptimizerSettings& settings);
+  /// Moments and velocity start at zero; memory of a device does not.
+  void clear_state(Stream& stream);
   /// grad_norm, its all-reduce, clip. The norm stays on the device.
   void clip_gradients(Stream& stream);
-  /// adam, then zero_grad; under ZeRO-1 parameters are gathered by gather_parameters.
+  /// adam or sgd, then zero_grad; under ZeRO-1 parameters are gathered by gather_parameters.
   void update_parameters(Stream& stream, std::int64_t step);
   void gather_parameters(Stream& stream, Communicator& data_parallel);
   /// Square of the gradients' global norm before clipping, of the last step. Waits.
@@ -35,11 +41,14 @@ class Optimizer {
   struct Range {
     std::int64_t begin, elements, state;
   };  // in the arenas, and in the state's
+  void adam(Stream& stream, const Range& range, std::int64_t step);
+  void sgd(Stream& stream, const Range& range);
   Device& device_;
   Parameters& parameters_;
   OptimizerScope scope_;
+  OptimizerKind kind_;
   OptimizerSettings settings_;
   std::vector<Range> updated_, counted_;
-  Buffer first_, second_, square_sum_;
+  Buffer first_, second_, square_sum_;  // sgd: the first is the velocity
 };
 }  // namespace stepcast::runtime

@@ -4,7 +4,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "runtime/model/synthetic_data.hpp"
+#include "runtime/model/conv_net.hpp"
+#include "runtime/model/recommender.hpp"
 #include "runtime/model/transformer.hpp"
 #include "sim/workload/memory_model.hpp"
 
@@ -28,12 +29,69 @@ std::unique_ptr<Communicator> join(Backend& backend, Device& device, Store& stor
   STEPCAST_ASSERT(false, "every rank is a member of one group of each kind");
   return nullptr;
 }
+/// What no model of the runtime can do.
+void check_step(const TrainingPlan& plan, const Device& device, Problems& problems) {
+  const TrainingSpec& training = plan.training;
+  const ParallelLayout& layout = plan.layout;
+  const auto refuse = [&](const char* place, const std::string& message, const std::string& hint) {
+    problems.add({"training step", place, message, hint});
+  };
+  if (!device.supports(training.precision))
+    refuse("/training/precision",
+           "\"" + std::string(text_of(training.precision)) + "\" is not what this device trains in",
+           "the cpu backend trains in fp32");
+  if (training.fusion != Fusion::fused)
+    refuse("/training/fusion", "is not fused", "the runtime runs fused kernels");
+  if (training.optimizer == OptimizerKind::lamb)
+    refuse("/training/optimizer", "is lamb", "adam or sgd");
+  if (layout.cp > 1 || layout.ep > 1)
+    refuse("/parallel", "asks for context or expert parallelism", "tp, pp, dp");
+  if (layout.sequence_parallel) refuse("/parallel/sequence_parallel", "is true", "set it to false");
+  if (layout.zero_stage > 1) refuse("/parallel/zero_stage", "is above 1", "0 or 1");
+  if (layout.zero_stage > 0 && plan.buckets.compressor)
+    refuse("/compression", "stands beside ZeRO", "compress gradients that every rank keeps whole");
+  if (layout.virtual_stages > 1 ||
+      (layout.schedule != ScheduleKind::one_f_one_b && layout.schedule != ScheduleKind::gpipe))
+    refuse("/parallel/schedule", "is interleaved or zero-bubble", "1f1b or gpipe");
+}
 void check(const TrainingPlan& plan, const Device& device) {
   Problems problems;
   check_layout(plan.layout, plan.model, plan.training, plan.layout.world(), "training step",
                problems);
-  check_transformer(plan.model, plan.training, plan.layout, device, problems);
+  check_step(plan, device, problems);
+  switch (plan.model.kind) {
+    case ModelKind::transformer:
+      check_transformer(plan.model, plan.training, plan.layout, problems);
+      break;
+    case ModelKind::cnn:
+      check_conv_net(plan.model, plan.training, plan.layout, problems);
+      break;
+    case ModelKind::dlrm:
+      check_recommender(plan.model, plan.training, plan.layout, problems);
+      break;
+    default:
+      problems.add(
+          {"training step", "/model/kind",
+           "\"" + std::string(text_of(plan.model.kind)) + "\" is not what the runtime trains",
+           "transformer, cnn or dlrm"});
+  }
   if (!problems.empty()) throw InputError(problems);
+}
+std::unique_ptr<Model> new_model(Device& device, Stream& setup, Communicator& world,
+                                 const TrainingPlan& plan, const RankCoordinates& at,
+                                 int micro_batches) {
+  if (plan.model.kind == ModelKind::cnn)
+    return new_conv_net(device, plan.model.cnn, plan.training, micro_batches);
+  if (plan.model.kind == ModelKind::dlrm)
+    return new_recommender(device, setup, world,
+                           {.model = plan.model.dlrm,
+                            .training = plan.training,
+                            .seed = plan.seed,
+                            .table_rate = plan.optimizer.table_rate,
+                            .micro_batches = micro_batches});
+  const int slots = std::max(1, micro_batches_in_flight(at.pp, plan.layout, micro_batches));
+  return new_transformer(device, {plan.model.transformer, plan.training, plan.layout, at}, slots,
+                         micro_batches);
 }
 }  // namespace
 
@@ -58,9 +116,7 @@ Trainer::Trainer(Backend& backend, Device& device_, Store& store, int rank_,
                                     .time_limit = plan.time_limit,
                                     .interface = plan.interface});
 
-  const int slots = std::max(1, micro_batches_in_flight(at.pp, layout, micro_batches));
-  model = new_transformer(device, {plan.model.transformer, plan.training, layout, at}, slots,
-                          micro_batches);
+  model = new_model(device, *compute, *world, plan, at, micro_batches);
   Parameters& parameters = model->parameters();
   parameters.allocate(device, plan.training.precision, GradientBuckets::granularity(layout.dp));
   parameters.initialise(*compute, plan.seed);
@@ -79,42 +135,17 @@ Trainer::Trainer(Backend& backend, Device& device_, Store& store, int rank_,
                      .world = is_split ? world.get() : nullptr,
                      .counts_replicated = at.tp == 0,
                      .counts_any = policy.shards || at.dp == 0 || !is_split},
-      plan.optimizer);
+      plan.training.optimizer, plan.optimizer);
+  optimizer->clear_state(*compute);
   if (layout.pp > 1)
     links = std::make_unique<PipelineLinks>(device, *compute, *stages, model->boundary_elements(),
                                             plan.training.precision);
 
-  const std::int64_t tokens =
-      plan.training.micro_batch * plan.training.sequence_length * micro_batches;
-  host_ids_ = Buffer(device, Bytes(2 * tokens * 4), MemoryKind::pinned_host);
-  ids_ = Buffer(device, Bytes(tokens * 4));
-  targets_ = Buffer(device, Bytes(tokens * 4));
+  batches = new_batches(device, plan.model, plan.training, micro_batches,
+                        at.dp * plan.training.micro_batch * micro_batches, plan.seed);
   host_losses_ =
       Buffer(device, Bytes(model->loss_rows() * micro_batches * 4), MemoryKind::pinned_host);
   loss_ = Buffer(device, 1, Precision::fp32);
-}
-
-void Trainer::load_batches(std::int64_t step) {
-  const std::int64_t length = plan.training.sequence_length,
-                     samples = plan.training.micro_batch * micro_batches;
-  auto* ids = host_ids_.view().as<std::int32_t>();
-  std::int32_t* targets = ids + samples * length;
-  for (std::int64_t sample = 0; sample < samples; ++sample) {
-    const auto row = [&](std::int32_t* all) {
-      return std::span(all + sample * length, static_cast<std::size_t>(length));
-    };
-    synthetic_tokens(plan.seed, step, at.dp * samples + sample, plan.model.transformer.vocab,
-                     row(ids), row(targets));
-  }
-  device.copy(*loading, ids_.data(), ids, ids_.bytes());
-  device.copy(*loading, targets_.data(), targets, targets_.bytes());
-  loading->synchronise();
-}
-
-MicroBatch Trainer::micro_batch(int index) const {
-  const std::int64_t tokens = plan.training.micro_batch * plan.training.sequence_length;
-  return {
-      .index = index, .ids = ids_.view(index * tokens), .targets = targets_.view(index * tokens)};
 }
 
 double Trainer::mean_loss() {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "runtime/backend/backend.hpp"
-#include "runtime/model/model.hpp"
+#include "runtime/model/batches.hpp"
 #include "runtime/step/gradient_buckets.hpp"
 #include "runtime/step/optimizer.hpp"
 #include "runtime/step/pipeline_links.hpp"
@@ -33,9 +33,9 @@ struct Trainer {
   /// Throws InputError listing every part of the plan that the runtime cannot run.
   Trainer(Backend& backend, Device& device, Store& store, int rank, const TrainingPlan& plan);
 
-  /// Tokens of one step for this rank's replica, copied to the device.
-  void load_batches(std::int64_t step);
-  MicroBatch micro_batch(int index) const;
+  /// Inputs of one step for this rank's replica, copied to the device.
+  void load_batches(std::int64_t step) { batches->load(*loading, step); }
+  MicroBatch micro_batch(int index) const { return batches->micro_batch(index); }
   /// Mean loss over the global batch of the last step. Every rank calls it; waits.
   double mean_loss();
 
@@ -47,13 +47,14 @@ struct Trainer {
   std::vector<Work> schedule;  // the very list the simulator expands
   std::unique_ptr<Communicator> data_parallel, tensor_parallel, stages, world;
   std::unique_ptr<Model> model;
+  std::unique_ptr<Batches> batches;
   std::unique_ptr<GradientBuckets> buckets;
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<PipelineLinks> links;  // null with one stage
   float loss_scale;
 
  private:
-  Buffer host_ids_, ids_, targets_, host_losses_, loss_;
+  Buffer host_losses_, loss_;
 
  public:
   // Last, so that they are gone first: what is still queued uses everything above.

@@ -12,7 +12,7 @@ struct GradientCheck {
 };
 
 /// Each tensor's gradient along a random direction d against (L(w + h d) - L(w - h d)) / 2h.
-std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
+std::vector<GradientCheck> check_gradients(const TrainingPlan& plan, double h) {
   std::vector<GradientCheck> checks;
   on_ranks(plan, [&](Trainer& t) {
     t.load_batches(1);
@@ -52,7 +52,6 @@ std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
         direction[static_cast<std::size_t>(i)] /= std::sqrt(squares);
         along += direction[static_cast<std::size_t>(i)] * static_cast<double>(g[i]);
       }
-      const double h = 0.02;
       const auto moved = [&](double by) {
         for (std::int64_t i = 0; i < p.elements(); ++i)
           w[i] = static_cast<float>(static_cast<double>(base[static_cast<std::size_t>(i)]) +
@@ -71,14 +70,20 @@ std::vector<GradientCheck> check_gradients(const TrainingPlan& plan) {
 }  // namespace
 
 TEST_CASE("every tensor's gradient matches finite differences", "[runtime][step]") {
-  for (const Style style : {Style::gpt, Style::llama})
-    for (const GradientCheck& check : check_gradients(small_plan(style))) {
-      INFO(check.tensor << ": backward " << check.from_backward << ", differences "
-                        << check.from_differences);
+  for (TrainingPlan plan : every_model()) {
+    plan.optimizer.table_rate = 0;  // the loss must stay the same function
+    // fp32 losses are good to 1e-7, their differences to 1e-7 / h. Networks of relu and max pooling
+    // are not smooth: a long move takes some of their inputs over a kink, a short one fewer.
+    const bool is_smooth = plan.model.kind == ModelKind::transformer;
+    const double h = is_smooth ? 0.02 : 0.002, tolerance = is_smooth ? 0.01 : 0.02;
+    for (const GradientCheck& check : check_gradients(plan, h)) {
+      INFO(text_of(plan.model.kind) << " " << check.tensor << ": backward " << check.from_backward
+                                    << ", differences " << check.from_differences);
       REQUIRE(check.from_backward > 1e-4);
       REQUIRE(std::abs(check.from_backward - check.from_differences) <
-              0.01 * check.from_backward);  // fp32 losses: 1e-7 / 0.02
+              tolerance * check.from_backward);
     }
+  }
 }
 
 TEST_CASE("training brings the loss from that of a guess to near what can be learnt",

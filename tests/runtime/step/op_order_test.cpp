@@ -40,17 +40,16 @@ std::vector<std::string> measured(const TrainingPlan& plan) {
 
 TEST_CASE("a measured step consists of the simulated step's ops in the same order",
           "[runtime][step]") {
-  for (const Style style : {Style::gpt, Style::llama})
+  for (TrainingPlan plan : every_model())
     for (const Recompute recompute : {Recompute::none, Recompute::full}) {
-      TrainingPlan plan = small_plan(style);
+      if (recompute == Recompute::full && plan.model.kind != ModelKind::transformer) continue;
       plan.training.recompute = recompute;
       REQUIRE(measured(plan) == simulated(plan));
     }
 }
 
 TEST_CASE("a model holds as many parameters as the simulator counts", "[runtime][step]") {
-  for (const Style style : {Style::gpt, Style::llama}) {
-    const TrainingPlan plan = small_plan(style);
+  for (const TrainingPlan& plan : every_model()) {
     const ModelWork work = model_work(plan.model, plan.training, plan.layout);
     std::int64_t counted = 0;
     for (const auto& kinds : {work.before, work.blocks, work.after})
@@ -65,8 +64,8 @@ TEST_CASE("the backward reports gradients in the order that it promised", "[runt
     void ready_from(std::int64_t offset) override { offsets.push_back(offset); }
     std::vector<std::int64_t> offsets;
   };
-  for (const Style style : {Style::gpt, Style::llama})
-    on_ranks(small_plan(style), [](Trainer& t) {
+  for (const TrainingPlan& plan : every_model())
+    on_ranks(plan, [](Trainer& t) {
       t.load_batches(1);
       const LayerContext context{t.device, *t.compute, nullptr, 0};
       Notes notes;
