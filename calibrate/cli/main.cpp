@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 
@@ -7,6 +8,12 @@
 
 int main(int argc, char** argv) {
   using namespace stepcast;
+#ifdef __GLIBC__
+  // Measurements take and give back buffers of many MiB. Kept by the allocator their pages are
+  // mapped once; mapped anew each time they cost a quick calibration a third of its CPU seconds.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that glibc takes
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
   CLI::App app{
       "Measures a machine, or reads public tables, and writes cost profiles for stepcast."};
   app.require_subcommand(1);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "calibrate/suites/calibration.hpp"
+#include "calibrate/suites/step_document.hpp"
 #include "runtime/backend/backend.hpp"
 #include "runtime/launch/spawn.hpp"
 #include "sim/io/json.hpp"
@@ -114,9 +115,7 @@ void add_measure_command(CLI::App& app, const std::vector<std::string>& all, int
   command.add_option("--backend", a->options.backend, "cpu or cuda")
       ->capture_default_str()
       ->type_name("NAME");
-  command
-      .add_option("--suite", a->options.suites,
-                  "quick, full, kernels, collectives, step, io; repeatable")
+  command.add_option("--suite", a->options.suites, joined(suite_names()) + "; repeatable")
       ->capture_default_str()
       ->type_name("NAME");
   command
@@ -125,9 +124,14 @@ void add_measure_command(CLI::App& app, const std::vector<std::string>& all, int
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
   command
-      .add_option("--scenario", a->options.scenario,
-                  "the training step to measure [a GPT of 4 blocks, width 256]")
-      ->type_name("FILE");
+      .add_option("--model", a->options.model,
+                  "the training step to measure: " + joined(step_names()))
+      ->capture_default_str()
+      ->type_name("NAME")
+      ->excludes(command
+                     .add_option("--scenario", a->options.scenario,
+                                 "the training step to measure, in place of --model")
+                     ->type_name("FILE"));
   command
       .add_option("--set", a->options.settings, "/json/pointer=value on that scenario; repeatable")
       ->type_name("SETTING");

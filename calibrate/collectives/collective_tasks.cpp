@@ -43,8 +43,11 @@ std::vector<Task> collective_tasks(Depth depth, int ranks) {
   if (ranks < 2) return tasks;
   const std::int64_t largest =
       depth == Depth::quick ? (std::int64_t{16} << 20) : (std::int64_t{256} << 20);
-  const std::int64_t step = depth == Depth::quick ? 4 : 2;
-  for (const auto& [collective, name] : EnumText<Collective>::table)
+  for (const auto& [collective, name] : EnumText<Collective>::table) {
+    // Quick: gradients are all-reduced in buckets of any size, so that curve has more points.
+    const std::int64_t step = depth == Depth::full                   ? 2
+                              : collective == Collective::all_reduce ? 4
+                                                                     : 16;
     for (std::int64_t bytes = 1 << 10; bytes <= largest; bytes *= step) {
       // Shared evenly, and never nothing per rank.
       const std::int64_t elements = std::max<std::int64_t>(1, bytes / 4 / ranks) * ranks;
@@ -67,6 +70,7 @@ std::vector<Task> collective_tasks(Depth depth, int ranks) {
                                         })}};
            }});
     }
+  }
   return tasks;
 }
 
@@ -76,7 +80,7 @@ std::vector<Task> overlap_tasks(int ranks) {
              // A layer's product, and a bucket: both near a millisecond or more on a CPU core, so
              // that each covers several of the other.
              constexpr std::int64_t m = 512, n = 1024, k = 512, elements = std::int64_t{1} << 20;
-             constexpr int kProducts = 40, kReduces = 6, kRepeats = 7;
+             constexpr int kReduces = 6, kRepeats = 7;
              Buffer a(bench.device, m * k, Precision::fp32),
                  b(bench.device, k * n, Precision::fp32), c(bench.device, m * n, Precision::fp32),
                  x(bench.device, elements, Precision::fp32);
@@ -84,7 +88,7 @@ std::vector<Task> overlap_tasks(int ranks) {
              struct Times {
                std::vector<double> product, reduce;
              };
-             const auto run = [&](bool products, bool reduces) {
+             const auto run = [&](int products, bool reduces) {
                Times times;
                bench.world.barrier();
                recorder.start();
@@ -92,7 +96,7 @@ std::vector<Task> overlap_tasks(int ranks) {
                  const runtime::OpScope scope(recorder, "reduce");
                  bench.world.all_reduce(bench.side, x.view(), ElementCount{elements});
                }
-               for (int i = 0; i < kProducts && products; ++i) {
+               for (int i = 0; i < products; ++i) {
                  const runtime::OpScope scope(recorder, "product");
                  bench.device.kernels().gemm(
                      bench.compute,
@@ -126,9 +130,15 @@ std::vector<Task> overlap_tasks(int ranks) {
                               .max_time_s = 1e9,
                               .half_width = 0});
              Sampler comm = compute;
+             // As many products as outlast the all-reduces half as long again, on any link.
+             constexpr int kFewest = 6, kMost = 400;
+             const double product_s = median(run(kFewest, false).product),
+                          reduces_s = kReduces * median(run(0, true).reduce);
+             const int products =
+                 std::clamp(static_cast<int>(1.5 * reduces_s / product_s), kFewest, kMost);
              for (int repeat = 0; repeat < kRepeats + 2; ++repeat) {
-               const Times alone = run(true, false), bare = run(false, true),
-                           both = run(true, true);
+               const Times alone = run(kFewest, false), bare = run(0, true),
+                           both = run(products, true);
                // Means: slices of the scheduler hit some products wholly and others not at all.
                if (!both.product.empty())
                  compute.add(std::max(1.0, mean(both.product) / mean(alone.product)));

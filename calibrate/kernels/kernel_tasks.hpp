@@ -22,6 +22,7 @@ std::vector<Task> attention_tasks(Depth depth, Precision precision);
 /// any precision reads its rate here.
 std::vector<Task> stream_tasks(Depth depth);
 /// "launch/host": host time to enqueue a kernel; "launch/kernel": an empty-sized kernel's time on
-/// the device, back to back with others.
+/// the device, back to back with others; "launch/hand_over": from a kernel's end to the start of
+/// one on another stream that waits for it.
 std::vector<Task> launch_tasks();
 }  // namespace stepcast::calibrate

@@ -77,13 +77,41 @@ std::vector<StreamCase> cases() {
        }},
   };
 }
+/// From the end of a kernel on one stream to the start of one on a stream that waits for it and has
+/// nothing else to do.
+Summary hand_over(Bench& bench, runtime::View x) {
+  const auto ready = bench.device.new_event();
+  runtime::Recorder& recorder = bench.device.recorder();
+  Sampler sampler(bench.rule);
+  while (!sampler.is_done()) {
+    recorder.start();
+    {
+      const runtime::OpScope scope(recorder, "before");
+      bench.device.kernels().scale(bench.compute, x, 1.0f, 1);
+    }
+    runtime::make_wait(bench.side, bench.compute, *ready);
+    {
+      const runtime::OpScope scope(recorder, "after");
+      bench.device.kernels().scale(bench.side, x, 1.0f, 1);
+    }
+    bench.side.synchronise();
+    recorder.stop();
+    Nanoseconds from = 0, to = 0;
+    for (const runtime::Activity& activity : recorder.activities())
+      (activity.label == 0 ? from : to) = activity.label == 0 ? activity.end : activity.start;
+    sampler.add(std::max(1e-9, seconds_from_ns(to - from).value));
+  }
+  return sampler.summary();
+}
+
 }  // namespace
 
 std::vector<Task> stream_tasks(Depth depth) {
   const std::vector<std::int64_t> sizes =
-      depth == Depth::quick ? std::vector<std::int64_t>{1 << 13, 1 << 16, 1 << 19, 1 << 22}
+      depth == Depth::quick ? std::vector<std::int64_t>{1 << 14, 1 << 18, 1 << 22}
                             : std::vector<std::int64_t>{1 << 12, 1 << 14, 1 << 16, 1 << 18,
                                                         1 << 20, 1 << 22, 1 << 24};
+  const std::int64_t turn_bytes = std::int64_t{depth == Depth::quick ? 128 : 256} << 20;
   std::vector<Task> tasks;
   for (const StreamCase& one : cases())
     for (const std::int64_t n : sizes) {
@@ -93,11 +121,11 @@ std::vector<Task> stream_tasks(Depth depth) {
             .shape = StreamShape{one.kind, Bytes(one.reads * n * 4), Bytes(one.writes * n * 4)}};
       const std::string key = "sweep/" + kernel_key(op);
       tasks.push_back(
-          {key, [one, n, key](Bench& bench) {
-             // Eight buffers per turn cover every case; turns rotate so that a large case finds its
-             // data in memory, not in cache.
-             constexpr std::int64_t kTurnBytes = std::int64_t{256} << 20;
-             const std::int64_t turns = std::clamp<std::int64_t>(kTurnBytes / (8 * n * 4), 1, 4);
+          {key, [one, n, key, turn_bytes](Bench& bench) {
+             // Eight buffers per turn cover every case. Turns rotate so that a large case finds its
+             // data in memory, not in cache; quick: one turn of the largest case, whose kernels
+             // touch 32 MiB and more.
+             const std::int64_t turns = std::clamp<std::int64_t>(turn_bytes / (8 * n * 4), 1, 4);
              std::vector<Buffer> pool;
              for (std::int64_t i = 0; i < 8 * turns; ++i)
                pool.emplace_back(bench.device, n, Precision::fp32);
@@ -131,6 +159,7 @@ std::vector<Task> launch_tasks() {
                bench.compute.synchronise();
              }
              entries.push_back({"launch/host", sampler.summary()});
+             entries.push_back({"launch/hand_over", hand_over(bench, x.view())});
              return entries;
            }}};
 }

@@ -40,11 +40,19 @@ Summary time_on_device(Bench& bench, runtime::Stream& stream,
                        const std::function<void(int)>& work) {
   Sampler sampler(bench.rule);
   int round = 0;
-  // Batches grow so that the host stays ahead of short kernels.
-  for (int rounds = 5; !sampler.is_done(); rounds = std::min(50, rounds * 2)) {
-    for (const double seconds : timed_rounds(bench, stream, work, round, rounds))
+  double spent_s = 0;
+  // Batches grow so that the host stays ahead of short kernels, as far as the time that is left
+  // allows: a long kernel must not run fifty times because a short one would.
+  for (int rounds = 5; !sampler.is_done();) {
+    const std::vector<double> times = timed_rounds(bench, stream, work, round, rounds);
+    for (const double seconds : times) {
       sampler.add(seconds);
+      spent_s += seconds;
+    }
     round += rounds;
+    const double one_s = spent_s / round, left_s = bench.rule.max_time_s - spent_s;
+    rounds = static_cast<int>(
+        std::clamp(left_s / one_s, 1.0, static_cast<double>(std::min(50, rounds * 2))));
   }
   return sampler.summary();
 }

@@ -20,6 +20,7 @@ Json json_of(const Summary& s) {
           {"q75_s", s.q75_s},
           {"min_s", s.min_s},
           {"mean_s", s.mean_s},
+          {"trimmed_mean_s", s.trimmed_mean_s},
           {"half_width", s.half_width},
           {"quality", text_of(s.quality)},
           {"reason", s.reason}};
@@ -32,6 +33,7 @@ Summary summary_of(const Json& json) {
   s.q75_s = json.at("q75_s").get<double>();
   s.min_s = json.at("min_s").get<double>();
   s.mean_s = json.at("mean_s").get<double>();
+  s.trimmed_mean_s = json.value("trimmed_mean_s", s.mean_s);  // journals of before it was kept
   s.half_width = json.at("half_width").get<double>();
   s.reason = json.at("reason").get<std::string>();
   const std::string quality = json.at("quality").get<std::string>();

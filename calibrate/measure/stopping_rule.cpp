@@ -21,6 +21,15 @@ const char* text_of(Quality quality) {
   return "?";
 }
 
+Summary plain_figure(double value, std::string reason) {
+  Summary s;
+  s.n = 1;
+  s.median_s = s.q25_s = s.q75_s = s.min_s = s.mean_s = s.trimmed_mean_s = value;
+  s.quality = Quality::good;
+  s.reason = std::move(reason);
+  return s;
+}
+
 double median_half_width(std::vector<double> samples) {
   const auto n = static_cast<double>(samples.size());
   if (samples.size() < 6) return 1;
@@ -72,6 +81,14 @@ bool is_bimodal(std::vector<double> samples) {
   return apart > 0.05 * median(samples) && lowest < kOneHump * whole;
 }
 
+namespace {
+double trimmed_mean(std::vector<double> samples) {
+  constexpr std::size_t kEnough = 20;
+  if (samples.size() >= kEnough) samples.erase(std::max_element(samples.begin(), samples.end()));
+  return mean(samples);
+}
+}  // namespace
+
 void Sampler::add_warm_up(double seconds) {
   warm_.push_back(seconds);
   warm_time_ += seconds;
@@ -115,6 +132,7 @@ Summary Sampler::summary() const {
   s.q75_s = quantile(samples, 0.75);
   s.min_s = *std::min_element(samples.begin(), samples.end());
   s.mean_s = mean(samples);
+  s.trimmed_mean_s = trimmed_mean(samples);
   s.half_width = median_half_width(samples);
   s.reason = reason_;
   constexpr double kDrift =

@@ -22,10 +22,17 @@ struct StoppingRule {
 struct Summary {
   int n = 0;
   double median_s = 0, q25_s = 0, q75_s = 0, min_s = 0, mean_s = 0;
+  /// Mean without the largest of at least 20 samples. What a sum of many such times is made of: the
+  /// medians of a hundred ops miss every slice that the system took from one of them, a step does
+  /// not. The one that is left out is a stall that a step's own median never shows.
+  double trimmed_mean_s = 0;
   double half_width = 0;  // relative
   Quality quality = Quality::unstable;
   std::string reason;  // why it ended: "precise", "steady noise", "time", "samples"
 };
+
+/// A single figure that is measured beside times; `reason` says what it is.
+Summary plain_figure(double value, std::string reason);
 
 /// Relative half width of the median's 95 % interval by order statistics: ranks n/2 +- 0.98 sqrt(n)
 /// (binomial, normal approximation). 1 for fewer than 6 samples, which have no such interval.

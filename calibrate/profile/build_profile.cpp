@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "calibrate/profile/compression_factors.hpp"
 #include "calibrate/profile/sweep_entries.hpp"
 #include "sim/core/robust_stats.hpp"
 #include "sim/cost/roofline.hpp"
@@ -21,6 +22,11 @@ const Entry* find(const std::vector<Entry>& entries, const std::string& key) {
 double value_of(const std::vector<Entry>& entries, const std::string& key, double fallback) {
   const Entry* entry = find(entries, key);
   return entry == nullptr ? fallback : entry->summary.median_s;
+}
+/// Of an idle time, which joins a sum as a step's ops do.
+double mean_of(const std::vector<Entry>& entries, const std::string& key) {
+  const Entry* entry = find(entries, key);
+  return entry == nullptr ? 0 : entry->summary.trimmed_mean_s;
 }
 float log2f_of(double x) { return static_cast<float>(std::log2(x)); }
 
@@ -77,6 +83,7 @@ class Builder {
     add_overlap();
     add_measured();
     add_collectives();
+    add_compression_factors(entries_, on_.ranks, profile_);
     return std::move(profile_);
   }
 
@@ -259,7 +266,11 @@ class Builder {
         .backward_scale = 1,
         .source = find(entries_, "launch/host") ? source_ : "not measured: 0"};
     profile_.kernels.kernel_floor_us = value_of(entries_, "launch/kernel", 0) * 1e6;
-    profile_.kernels.launch_gap_us = value_of(entries_, "step/gap", 0) * 1e6;
+    profile_.kernels.launch_gap_us = mean_of(entries_, "step/gap") * 1e6;
+    for (const auto& [key, parameter] : {std::pair("step/edges", "step_edges_us"),
+                                         std::pair("launch/hand_over", "stream_hand_over_us")})
+      if (find(entries_, key) != nullptr)
+        profile_.kernels.parameters[parameter] = mean_of(entries_, key) * 1e6;
     // Measured in loops of the same kind as a step's, so nothing separates burst from sustained.
     profile_.kernels.sustained_factor_gemm = profile_.kernels.sustained_factor_attention = 1;
   }
@@ -270,19 +281,20 @@ class Builder {
       missing("interference of collectives and compute");
   }
 
-  /// Ops of the measured step, each with the gap behind it, as OpCost::duration counts.
+  /// Ops of the measured step, each with the gap behind it, as OpCost::duration counts. They will
+  /// be added up, so it is their mean that counts.
   void add_measured() {
-    const double gap = value_of(entries_, "step/gap", 0);
+    const double gap = mean_of(entries_, "step/gap");
     for (const Entry& entry : entries_) {
       const std::string& key = entry.key;
       const std::size_t slash = key.find('/');
       const std::string kind = key.substr(0, slash);
       if (kind == "sweep" || kind == "step" || kind == "collective" || kind == "launch" ||
-          kind == "overlap" || kind == "disk" || kind == "transfer")
+          kind == "overlap" || kind == "disk" || kind == "transfer" || kind == "compress")
         continue;
       const Summary& s = entry.summary;
       profile_.kernels.measured.push_back(
-          {key, Seconds(s.median_s + gap), Seconds(s.q25_s + gap), Seconds(s.q75_s + gap)});
+          {key, Seconds(s.trimmed_mean_s + gap), Seconds(s.q25_s + gap), Seconds(s.q75_s + gap)});
     }
   }
 

@@ -18,6 +18,28 @@ namespace stepcast::calibrate {
 using runtime::Trainer;
 using runtime::TrainingPlan;
 
+/// The runtime's own schemes have the simulator's names.
+std::optional<runtime::CompressorChoice> compressor_of(const Scenario& scenario) {
+  const CompressionSpec& spec = scenario.compression;
+  if (spec.scheme == CompressionScheme::none) return std::nullopt;
+  Problems problems;
+  const auto refuse = [&](const char* key, const char* what, const char* hint) {
+    problems.add({scenario.file, key, what, hint});
+  };
+  if (spec.scheme == CompressionScheme::dgc)
+    refuse("/compression/scheme", "is dgc, which the runtime does not run", "topk");
+  if (spec.two_level)
+    refuse("/compression/two_level", "is true; the runtime has one level", "set it to false");
+  if (spec.warmup_steps > 0)
+    refuse("/compression/warmup_steps", "is not 0; the runtime keeps one share", "leave it out");
+  if (!problems.empty()) throw InputError(problems);
+  return runtime::CompressorChoice{.scheme = std::string(text_of(spec.scheme)),
+                                   .ratio = spec.ratio,
+                                   .rank = spec.rank,
+                                   .has_error_feedback = spec.error_feedback,
+                                   .seed = scenario.run.seed};
+}
+
 TrainingPlan plan_of(const Scenario& scenario, Seconds time_limit, const std::string& interface) {
   TrainingPlan plan;
   plan.model = scenario.model;
@@ -25,7 +47,12 @@ TrainingPlan plan_of(const Scenario& scenario, Seconds time_limit, const std::st
   plan.layout = scenario.parallel;
   plan.buckets = {.bucket = scenario.strategy.bucket_bytes,
                   .first_bucket = scenario.strategy.first_bucket_bytes,
-                  .overlaps = scenario.strategy.overlap_grad_reduce};
+                  .overlaps = scenario.strategy.overlap_grad_reduce,
+                  .compressor = compressor_of(scenario)};
+  if (plan.training.optimizer == OptimizerKind::sgd) {
+    plan.optimizer.learning_rate = 0.02f;  // with momentum 0.9; batches here are small
+    plan.optimizer.weight_decay = 1e-4f;   // He et al. 2015
+  }
   plan.optimizer.clip_norm = scenario.training.gradient_clip ? 1.0f : 0.0f;
   plan.seed = scenario.run.seed;
   plan.time_limit = time_limit;
@@ -68,8 +95,10 @@ TrainingPlan few_blocks(TrainingPlan plan) {
   const double bytes = 8.0 * static_cast<double>(block.dense_parameters) +
                        static_cast<double>(block.activation.value);
   const auto enough = static_cast<std::int64_t>(std::ceil(kEnough / bytes));
-  std::int64_t& layers = plan.model.transformer.layers;
-  layers = std::min(layers, std::max<std::int64_t>(2, enough));
+  if (plan.model.kind == ModelKind::transformer) {  // other models' layers all differ
+    std::int64_t& layers = plan.model.transformer.layers;
+    layers = std::min(layers, std::max<std::int64_t>(2, enough));
+  }
   plan.layout = ParallelLayout{};
   plan.training.global_batch = plan.training.micro_batch;
   plan.buckets.overlaps = false;
@@ -108,6 +137,14 @@ std::vector<Entry> optimizer_entries(Bench& bench, const TrainingPlan& plan) {
                                      .second = v.view(),
                                      .weights = w.view()});
       };
+    if (op.name == op::sgd)
+      run = [&] {
+        kernels.sgd(bench.compute, {.elements = updated,
+                                    .master = w.view(),
+                                    .gradient = g.view(),
+                                    .velocity = m.view(),
+                                    .weights = w.view()});
+      };
     if (op.name == op::zero_grad)
       run = [&] { bench.device.fill_zero(bench.compute, g.data(), Bytes(normed * 4)); };
     if (run) sequence.emplace_back(op, std::move(run));
@@ -136,13 +173,21 @@ std::vector<Entry> optimizer_entries(Bench& bench, const TrainingPlan& plan) {
   return entries;
 }
 
-Timeline recorded_step(Trainer& t, std::int64_t step) {
+struct RecordedStep {
+  Timeline timeline;
+  double wall_s =
+      0;  // from the host's first call to its return, without what the recorder does after
+};
+RecordedStep recorded_step(Trainer& t, std::int64_t step) {
   t.device.recorder().start();
+  const Nanoseconds from = runtime::Recorder::now();
   runtime::train_step(t, step);
   t.device.synchronise();
+  const Nanoseconds to = runtime::Recorder::now();
   t.device.recorder().stop();
-  return runtime::timeline_of(t.device.recorder().labels(), t.device.recorder().activities(),
-                              t.device.recorder().streams(), 0, t.rank);
+  return {runtime::timeline_of(t.device.recorder().labels(), t.device.recorder().activities(),
+                               t.device.recorder().streams(), 0, t.rank),
+          seconds_from_ns(to - from).value};
 }
 }  // namespace
 
@@ -156,13 +201,13 @@ Task op_task(const Scenario& scenario) {
         std::map<std::string, Sampler> samplers;
         StoppingRule rule = bench.rule;
         rule.min_samples = 5;
-        Sampler gaps(rule);
+        Sampler gaps(rule), edges(rule);
         // Not a fixed count: as many steps as bring most ops to their precision, within the same
         // time as any other measurement has.
         const Nanoseconds begin = runtime::Recorder::now();
         for (std::int64_t step = 1; step <= 400; ++step) {
           trainer.load_batches(step);
-          const Timeline timeline = recorded_step(trainer, step);
+          const auto [timeline, wall_s] = recorded_step(trainer, step);
           std::vector<const Span*> spans;
           for (const Span& span : timeline.spans)
             if (timeline.tracks[span.track].stream == "compute") spans.push_back(&span);
@@ -183,14 +228,17 @@ Task op_task(const Scenario& scenario) {
                           .value;
           }
           gaps.add(idle / static_cast<double>(ops.size()));
+          edges.add(std::max(
+              1e-9, wall_s - seconds_from_ns(spans.back()->end - spans.front()->start).value));
           const double elapsed = seconds_from_ns(runtime::Recorder::now() - begin).value;
           if ((step >= 12 && 10 * done >= 9 * ops.size()) ||
-              (step >= 8 && elapsed > 20 * bench.rule.max_time_s))
+              (step >= 8 && elapsed > 30 * bench.rule.max_time_s))
             break;
         }
         std::vector<Entry> entries;
         for (const auto& [key, sampler] : samplers) entries.push_back({key, sampler.summary()});
         entries.push_back({"step/gap", gaps.summary()});
+        entries.push_back({"step/edges", edges.summary()});
         for (Entry& entry :
              optimizer_entries(bench, plan_of(scenario, bench.time_limit, bench.interface)))
           if (!samplers.contains(entry.key)) entries.push_back(std::move(entry));
@@ -214,7 +262,7 @@ Task step_task(const Scenario& scenario) {
               return static_cast<double>(*host.view().as<float>());
             };
             StoppingRule rule = bench.rule;
-            rule.max_time_s = 12 * bench.rule.max_time_s;
+            rule.max_time_s = 25 * bench.rule.max_time_s;
             Sampler untraced(rule), traced(rule);
             std::array<Sampler, kCategories> parts;
             parts.fill(Sampler({.warm_window = 1,
@@ -230,20 +278,20 @@ Task step_task(const Scenario& scenario) {
               trainer.load_batches(step);
               const bool is_traced = step % 2 == 0;  // interleaved: drift hits both alike
               bench.world.barrier();
-              const Nanoseconds from = runtime::Recorder::now();
-              Timeline timeline;
+              RecordedStep recorded;
               if (is_traced) {
-                timeline = recorded_step(trainer, step);
+                recorded = recorded_step(trainer, step);
               } else {
+                const Nanoseconds from = runtime::Recorder::now();
                 runtime::train_step(trainer, step);
                 bench.device.synchronise();
+                recorded.wall_s = seconds_from_ns(runtime::Recorder::now() - from).value;
               }
-              const Nanoseconds to = runtime::Recorder::now();
-              (is_traced ? traced : untraced).add(slowest(seconds_from_ns(to - from).value));
+              (is_traced ? traced : untraced).add(slowest(recorded.wall_s));
               if (is_traced && traced.is_warm()) {
                 Nanoseconds end = 0;
-                for (const Span& span : timeline.spans) end = std::max(end, span.end);
-                const Breakdown breakdown = step_breakdown(timeline, 0, end);
+                for (const Span& span : recorded.timeline.spans) end = std::max(end, span.end);
+                const Breakdown breakdown = step_breakdown(recorded.timeline, 0, end);
                 for (std::size_t category = 0; category < parts.size(); ++category)
                   parts[category].add(breakdown[category]);
               }
@@ -259,11 +307,8 @@ Task step_task(const Scenario& scenario) {
             for (const auto& [category, name] : EnumText<Category>::table)
               entries.push_back({"step/part/" + std::string(name),
                                  parts[static_cast<std::size_t>(category)].summary()});
-            Summary last;
-            last.n = 1;
-            last.median_s = last.q25_s = last.q75_s = last.min_s = last.mean_s = loss;
-            last.reason = "nats per token, not a time";
-            entries.push_back({"step/loss", last});
+            entries.push_back(
+                {"step/loss", plain_figure(loss, "nats per row of the loss, not a time")});
             return entries;
           }};
 }

@@ -10,8 +10,9 @@ namespace stepcast::calibrate {
 /// What `stepcast-calibrate measure` was asked for.
 struct CalibrationOptions {
   std::string backend = "cpu";
-  std::vector<std::string> suites{"quick"};  // quick, full, kernels, collectives, step, io
+  std::vector<std::string> suites{"quick"};  // of suite_names()
   std::string output = "cpu.profile.json";
+  std::string model = "gpt";          // of step_names(), where no scenario is given
   std::string scenario;               // the step to measure; "": a small transformer
   std::vector<std::string> settings;  // /json/pointer=value on it
   std::string interface;

@@ -6,32 +6,94 @@
 
 namespace stepcast::calibrate {
 
-Json step_document(const std::string& file, const std::vector<std::string>& settings, int ranks) {
+namespace {
+/// A model of its own size and how it trains; batches are per rank.
+struct StepChoice {
+  const char* name;
+  Json model;
+  int batch, sequence_length;
+  const char* optimizer;
+};
+std::vector<StepChoice> step_choices() {
+  return {
+      // Small enough for a laptop's minute, large enough that products dominate and that a step has
+      // several buckets of 1 MiB.
+      {"gpt",
+       {{"kind", "transformer"},
+        {"layers", 4},
+        {"hidden", 256},
+        {"heads", 8},
+        {"ffn", 1024},
+        {"vocab", 1024},
+        {"max_positions", 128},
+        {"rope", false},
+        {"dropout", false}},
+       4,
+       128,
+       "adam"},
+      {"resnet50", Json::object({{"preset", "resnet-50"}}), 4, 1, "sgd"},
+      {"resnet-small",
+       {{"kind", "cnn"},
+        {"image", 32},
+        {"classes", 10},
+        {"layers",
+         {{{"name", "stem"}, {"channels", 32}, {"kernel", 3}},
+          {{"block", "basic"}, {"name", "stage1"}, {"channels", 32}},
+          {{"block", "basic"}, {"name", "stage2"}, {"channels", 64}, {"stride", 2}},
+          {{"block", "bottleneck"}, {"name", "stage3"}, {"channels", 256}, {"stride", 2}}}}},
+       16,
+       1,
+       "sgd"},
+      {"dlrm",
+       {{"kind", "dlrm"},
+        {"tables", 8},
+        {"rows_per_table", 20000},
+        {"embedding_dim", 32},
+        {"dense_features", 13},
+        {"pooling", 1},
+        {"bottom_mlp", {256, 128, 32}},
+        {"top_mlp", {512, 256, 1}}},
+       256,
+       1,
+       "adam"},
+  };
+}
+Json document_of(const StepChoice& choice, int ranks) {
+  Json document{{"stepcast", 1},
+                {"description", "The step that a calibration measures and forecasts"},
+                {"model", choice.model},
+                {"training",
+                 {{"global_batch", choice.batch * ranks},
+                  {"micro_batch", choice.batch},
+                  {"sequence_length", choice.sequence_length},
+                  {"precision", "fp32"},
+                  {"optimizer", choice.optimizer}}},
+                {"parallel", {{"dp", ranks}}},
+                {"strategy", {{"preset", "stepcast-runtime"}, {"bucket_MiB", 1}}}};
+  return document;
+}
+}  // namespace
+
+std::vector<std::string> step_names() {
+  std::vector<std::string> names;
+  for (const StepChoice& choice : step_choices()) names.emplace_back(choice.name);
+  return names;
+}
+
+Json step_document(const std::string& file, const std::string& model,
+                   const std::vector<std::string>& settings, int ranks) {
   Json document;
   if (!file.empty()) {
     document = read_json_file(file).value_or_throw();
   } else {
-    // Small enough for a laptop's minute, large enough that products dominate and that a step has
-    // several buckets of 1 MiB.
-    document = {{"stepcast", 1},
-                {"description", "The step that a calibration measures and forecasts"},
-                {"model",
-                 {{"kind", "transformer"},
-                  {"layers", 4},
-                  {"hidden", 256},
-                  {"heads", 8},
-                  {"ffn", 1024},
-                  {"vocab", 1024},
-                  {"max_positions", 128},
-                  {"rope", false},
-                  {"dropout", false}}},
-                {"training",
-                 {{"global_batch", 4 * ranks},
-                  {"micro_batch", 4},
-                  {"sequence_length", 128},
-                  {"precision", "fp32"}}},
-                {"parallel", {{"dp", ranks}}},
-                {"strategy", {{"preset", "stepcast-runtime"}, {"bucket_MiB", 1}}}};
+    for (const StepChoice& choice : step_choices())
+      if (model == choice.name) document = document_of(choice, ranks);
+    if (document.empty()) {
+      const std::string near = nearest_name(model, step_names());
+      throw InputError(Problem{"command line", "--model",
+                               "\"" + model + "\" is not one of " + joined(step_names()),
+                               near.empty() ? "" : "did you mean \"" + near + "\"?"});
+    }
   }
   for (const std::string& setting : settings) apply_setting(document, setting).value_or_throw();
   Profile unknown;

@@ -101,6 +101,38 @@ TEST_CASE("wrong names are exit code 2 with the nearest name", "[calibrate][cli]
                          folder / "log")) == 2);
   REQUIRE_THAT(text_of(folder / "log.err"), Catch::Contains("did you mean \"quick\"?"));
 }
+TEST_CASE("a model that cannot be measured by name is exit code 2 with the nearest",
+          "[calibrate][cli]") {
+  const Folder folder;
+  REQUIRE(finished(start({"measure", "--model", "resnet5", "-o", folder / "p.profile.json"},
+                         folder / "log")) == 2);
+  REQUIRE_THAT(text_of(folder / "log.err"), Catch::Contains("did you mean \"resnet50\"?"));
+}
+TEST_CASE("a recommender's step and its collectives are measured on two ranks",
+          "[calibrate][cli]") {
+  const Folder folder;
+  REQUIRE(finished(start({"measure", "--suite", "step", "--ranks", "2", "--model", "dlrm", "--set",
+                          "/model/rows_per_table=50", "-o", folder / "p.profile.json"},
+                         folder / "log")) == 0);
+  const Json measured = Json::parse(text_of(folder / "p.measured.json"));
+  REQUIRE(measured.at("loss").get<double>() < 1);  // ln 2 = 0.69 at the start
+  REQUIRE(measured.at("breakdown_s").at("exposed_ep").get<double>() > 0);  // its all-to-alls
+}
+TEST_CASE("a step with a compressor brings that compressor's costs into the profile",
+          "[calibrate][cli]") {
+  const Folder folder;
+  REQUIRE(finished(start(measure({"--suite", "step", "--ranks", "2", "--set",
+                                  "/compression/scheme=topk", "-o", folder / "p.profile.json"}),
+                         folder / "log")) == 0);
+  const Json measured = Json::parse(text_of(folder / "p.measured.json"));
+  REQUIRE(measured.at("breakdown_s").at("compression").get<double>() > 0);
+  const Json parameters =
+      Json::parse(text_of(folder / "p.profile.json")).at("kernels").at("parameters");
+  // A hundredth of the elements travels, each with an index of 4 bytes: 4 N / (8 N / 100).
+  REQUIRE(parameters.at("compression_ratio_topk").get<double>() == Approx(50).epsilon(0.01));
+  REQUIRE(parameters.at("encode_factor_topk").get<double>() > 0);
+  REQUIRE(parameters.at("decode_factor_topk").get<double>() > 0);
+}
 TEST_CASE("a run killed with signal 9 goes on where it was and measures nothing twice",
           "[calibrate][cli]") {
   const Folder folder;

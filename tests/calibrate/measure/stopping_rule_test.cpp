@@ -78,4 +78,20 @@ TEST_CASE("one outlier neither moves the median nor makes a mode", "[calibrate]"
   REQUIRE(s.median_s == 0.001);
   REQUIRE(s.quality == Quality::good);
 }
+
+TEST_CASE("the trimmed mean leaves out one stall and keeps what many samples share",
+          "[calibrate]") {
+  const StoppingRule rule{.warm_window = 1,
+                          .warm_agreement = 10,
+                          .min_samples = 20,
+                          .max_samples = 20,
+                          .max_time_s = 1e9,
+                          .half_width = 0};
+  // Two samples of 1 s end the warm-up. Then 16 of 1 s, 3 of 2 s, one of 30 s:
+  // (16 + 6) / 19; the median is 1.
+  const Summary s = fed(rule, [](int i) { return i == 9 ? 30.0 : i % 5 == 4 ? 2.0 : 1.0; });
+  REQUIRE(s.n == 20);
+  REQUIRE(s.median_s == 1);
+  REQUIRE(s.trimmed_mean_s == Approx(22.0 / 19));
+}
 }  // namespace stepcast::calibrate::test
