@@ -26,6 +26,7 @@ struct ImportArguments {
   std::string base;
   bool is_json = false, allow_partial = false;
   int ranks = 0, nodes = 0;
+  std::vector<int> forecast_nodes;
 };
 
 Json json_of(const StepAccount& a) {
@@ -218,13 +219,20 @@ int run(ImportArguments arguments) {
   }
   const InputFiles files(arguments.words);
   const Loaded loaded = load(files, options, files.names_single_files());
+  if (!arguments.forecast_nodes.empty() && !loaded.collectives)
+    throw InputError(Problem{"--forecast-nodes", "", "needs nccl-tests logs, and none was given",
+                             "stepcast replay --nodes answers it for a traced job"});
+  const std::string forecast =
+      arguments.forecast_nodes.empty()
+          ? ""
+          : nccl_tests::forecast_text(*loaded.collectives, arguments.forecast_nodes);
   Anomalies while_writing;
   for (const std::string& path : arguments.outputs)
     write_output(path, loaded, arguments.base, while_writing);
   if (arguments.is_json)
     fmt::print("{}\n", json_of(loaded).dump(2, ' ', false, Json::error_handler_t::replace));
   else {
-    fmt::print("{}", report_of(loaded, arguments.base));
+    fmt::print("{}{}", report_of(loaded, arguments.base), forecast);
     for (const std::string& path : arguments.outputs) fmt::print("wrote {}\n", path);
     fmt::print("{}", while_writing.text());
   }
@@ -264,7 +272,13 @@ void add_import_command(CLI::App& app, int& exit_code) {
   command.add_option("--nodes", arguments->nodes, "nodes of such logs [1]")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
-  command.add_flag("--json", arguments->is_json, "print one JSON document and nothing else");
+  command
+      .add_option("--forecast-nodes", arguments->forecast_nodes,
+                  "node counts whose collectives nccl-tests logs of other counts shall predict")
+      ->check(CLI::Range(2, 1'000'000))
+      ->excludes(command.add_flag("--json", arguments->is_json,
+                                  "print one JSON document and nothing else"))
+      ->type_name("N");
   command.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 }  // namespace stepcast

@@ -42,13 +42,17 @@ std::vector<MeasuredCurve> curves_of(std::span<const Sweep> sweeps,
 CollectiveProfile profile_of(std::span<const MeasuredCurve> curves);
 
 /// Time at a size and node count that were not measured, from curves of the same collective and
-/// ranks per node. Model : T = step latency x steps(n) + busfactor(n) x S / bandwidth(S); both
-/// parts are taken from the two nearest measured
-///         node counts and interpolated in log n; steps(n) grows like log2(nodes) (tree) for small
-///         messages.
-/// Fails : returns nothing when fewer than one curve matches.
+/// ranks per node.
+/// Model : the nearest measured node count below and above, each scaled by StepModel's ratio of the
+///         two node counts at this size, blended over log2(nodes); beyond the ends the nearest.
+///         Without a multi-node curve of this collective another one lends the node's port rate.
+/// Fails : returns nothing when no curve speaks of such a node.
 std::optional<Seconds> predicted_time(std::span<const MeasuredCurve> curves, Collective collective,
                                       int nodes, int ranks_per_node, Bytes size);
+/// Every (system, collective, ranks per node) at node counts that were not measured, as a table:
+/// start-up, and time and busbw at the sizes of its largest curve. Throws InputError when no curve
+/// spans two nodes.
+std::string forecast_text(const Import& import, std::span<const int> nodes);
 /// The report a person reads: shapes, bandwidths, findings, losses.
 std::string report_text(const Import& import);
 }  // namespace stepcast::nccl_tests

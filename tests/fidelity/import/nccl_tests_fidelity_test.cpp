@@ -177,8 +177,12 @@ TEST_CASE("series predict the node counts left out", "[fidelity][nccl]") {
       "{:.1f} %\n",
       100 * median(errors), 100 * quantile(errors, 0.95), large.size(), 100 * median(large),
       100 * quantile(large, 0.95));
-  // Small and middle sizes of this system repeat only within a factor of 2 to 10 (two runs of the
-  // same log differ that much).
+  // The bar of 6 % and 20 % holds where bandwidth decides. Below, the series themselves do not
+  // repeat: the two 8-node all-gathers with library settings of equal effect differ by 46 % at the
+  // median of 128 KiB to 64 MiB. What is reached for all sizes is kept here: 34.0 and 548 % before
+  // the model of steps.
   REQUIRE(median(large) <= 0.06);
   REQUIRE(quantile(large, 0.95) <= 0.20);
+  REQUIRE(median(errors) <= 0.15);
+  REQUIRE(quantile(errors, 0.95) <= 1.00);
 }
