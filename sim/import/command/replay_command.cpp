@@ -22,7 +22,7 @@ struct ReplayArguments {
   double bandwidth = 1, latency = 1, host = 1, compute = 1, compress = 0, codec_GBps = 200;
   std::int64_t bucket_MiB = 0;
   int data_parallel = 0, nodes = 0;
-  bool stragglers = false, no_gaps = false, is_json = false, allow_partial = false;
+  bool stragglers = false, graphs = false, no_gaps = false, is_json = false, allow_partial = false;
 };
 /// A what-if by name; a network may stand in for the recorded transfers.
 struct WhatIf {
@@ -114,6 +114,9 @@ std::vector<WhatIf> what_ifs_of(const ReplayArguments& a, const Workload& base) 
   if (a.host != 1)
     list.push_back({fmt::format("host {:g} times as fast", a.host),
                     [f = a.host](const Workload& w) { return with_faster_host(w, f); }, nullptr});
+  if (a.graphs)
+    list.push_back({"launches captured into CUDA graphs",
+                    [](const Workload& w) { return with_captured_launches(w); }, nullptr});
   if (a.bandwidth != 1 || a.latency != 1)
     list.push_back({fmt::format("network bandwidth x {:g}, latency x {:g}", a.bandwidth, a.latency),
                     [b = a.bandwidth, l = a.latency](const Workload& w) {
@@ -227,13 +230,14 @@ int run(const ReplayArguments& a) {
     for (const auto& note : base.notes) fmt::print("  {}\n", note);
     fmt::print("as it was: {:.3f} ms a step", was.step_s * 1e3);
     if (!errors.empty())
-      fmt::print("; against the recording: median error {:.2f} %, worst {:.2f} %, bias {:+.2f} %",
-                 100 * median(absolute), 100 * quantile(absolute, 1), 100 * mean(errors));
+      fmt::print("; against the {}: median error {:.2f} %, worst {:.2f} %, bias {:+.2f} %",
+                 base.origin == "scenario" ? "simulation" : "recording", 100 * median(absolute),
+                 100 * quantile(absolute, 1), 100 * mean(errors));
     fmt::print("\n  a rank's {:.3f} ms:", was.window_s * 1e3);
     for (std::size_t k = 0; k < kOwners; ++k)
       if (was.owned[k] > 0)
         fmt::print(" {} {:.3f}", text_of(static_cast<Owner>(k)), was.owned[k] * 1e3);
-    fmt::print("\n");
+    fmt::print("\n  {}\n", pace_text(was));
     for (std::size_t i = 0; i < late.ranks.size() && i < 3; ++i)
       fmt::print(
           "  rank {} comes last to {} of {} collectives; the first to come waits {:.3f} ms for it "
@@ -304,6 +308,7 @@ void add_replay_command(CLI::App& app, int& exit_code) {
   c.add_option("--host", a->host, "host work so many times as fast [1]")
       ->check(positive)
       ->type_name("FACTOR");
+  c.add_flag("--graphs", a->graphs, "kernel launches captured into one CUDA graph a step");
   c.add_option("--bandwidth", a->bandwidth, "network bandwidth times this [1]")
       ->check(positive)
       ->type_name("FACTOR");

@@ -31,6 +31,17 @@ StepSummary summary_of(const ReplayResult& r) {
   return s;
 }
 
+std::string pace_text(const StepSummary& s) {
+  constexpr double kHostPaced = 0.3, kDevicePaced = 0.05;
+  const double share = s.launch_bound_share();
+  return fmt::format(
+      "launch-bound for {:.1f} % of the step{}", 100 * share,
+      share > kHostPaced
+          ? ": the host sets the pace, a faster GPU or network shows little (see --host, --graphs)"
+      : share < kDevicePaced ? ": the device sets the pace"
+                             : "");
+}
+
 std::string difference_text(const std::string& name, const StepSummary& base,
                             const StepSummary& now, const Change& change) {
   std::string out = fmt::format("\n{}\n  {:<22} {:>12} {:>12} {:>12} {:>9}\n", name, "ms", "base",
@@ -44,6 +55,7 @@ std::string difference_text(const std::string& name, const StepSummary& base,
   for (std::size_t k = 0; k < kOwners; ++k)
     if (base.owned[k] > 0 || now.owned[k] > 0)
       row(fmt::format("  {}", text_of(static_cast<Owner>(k))), base.owned[k], now.owned[k]);
+  out += fmt::format("  {} (before: {:.1f} %)\n", pace_text(now), 100 * base.launch_bound_share());
   out += fmt::format("  rests on: {}\n", change.assumption);
   if (change.ops_changed == 0) out += "  warning: this changed no op of the workload\n";
   return out;
@@ -53,7 +65,10 @@ Json json_of(const StepSummary& s) {
   Json owned;
   for (std::size_t k = 0; k < kOwners; ++k)
     owned[std::string(text_of(static_cast<Owner>(k))) + "_s"] = s.owned[k];
-  return {{"step_s", s.step_s}, {"rank_step_s", s.window_s}, {"owned", owned}};
+  return {{"step_s", s.step_s},
+          {"rank_step_s", s.window_s},
+          {"launch_bound_share", s.launch_bound_share()},
+          {"owned", owned}};
 }
 
 LateRanks late_ranks_of(const Workload& w, const ReplayResult& r) {

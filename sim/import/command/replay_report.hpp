@@ -11,7 +11,13 @@ struct StepSummary {
   double step_s = 0;    // of the slowest rank: what the job waits for
   double window_s = 0;  // of a rank; `owned` sums to it
   Owned owned{};
+  /// Part of the step in which the host alone works and the device waits for it.
+  double launch_bound_share() const {
+    return window_s > 0 ? owned[static_cast<std::size_t>(Owner::host)] / window_s : 0;
+  }
 };
+/// Who sets the pace of such steps, in a sentence.
+std::string pace_text(const StepSummary& summary);
 StepSummary summary_of(const ReplayResult& result);
 /// Base, changed and difference by owner, and what the answer rests on.
 std::string difference_text(const std::string& name, const StepSummary& base,

@@ -195,23 +195,53 @@ class Run {
         }
       }
     }
+    std::vector<std::vector<DeviceWork>> device;  // by rank and step
+    if (workload_.rule == StepRule::period)
+      for (std::uint32_t r = 0; r < ranks_.size(); ++r) device.push_back(device_work(r));
     out.step_s.assign(workload_.steps.size(), 0);
     for (std::size_t s = 0; s < out.step_s.size(); ++s) {
       if (workload_.rule == StepRule::span) {
         if (last[s] > 0) out.step_s[s] = last[s] - first[s];
       } else {  // the slowest rank's period
-        for (const auto& m : markers)
-          if (s + 1 < m.size()) out.step_s[s] = std::max(out.step_s[s], m[s + 1] - m[s]);
+        for (std::size_t r = 0; r < markers.size(); ++r)
+          if (s + 1 < markers[r].size())
+            out.step_s[s] = std::max(
+                {out.step_s[s], markers[r][s + 1] - markers[r][s], device_seconds(device[r][s])});
       }
     }
-    if (options_.account) account(out, markers, first, last);
+    if (options_.account) account(out, markers, device, first, last);
     if (options_.record_timeline) out.timeline = timeline();
     return out;
+  }
+  /// Moments at which the device works for one step: compute, compute or copies, these or moving
+  /// bytes (Owner::compute, copy, transfer), wherever they lie.
+  using DeviceWork = std::array<Intervals, 3>;
+  static double device_seconds(const DeviceWork& work) {
+    return seconds_from_ns(work.back().length()).value;
+  }
+  /// By step. Step marks are the host's, which runs ahead of the device and in a trace of few steps
+  /// is never stopped by it; yet no job's steps follow each other faster than its device works
+  /// them off.
+  std::vector<DeviceWork> device_work(std::uint32_t r) const {
+    std::vector<DeviceWork> work(workload_.steps.size());
+    for (std::uint32_t i = 0; i < ranks_[r].end.size(); ++i) {
+      const WorkOp& o = op(r, i);
+      if (o.step < 0 || o.kind == WorkKind::host || o.kind == WorkKind::marker) continue;
+      const auto first = static_cast<std::size_t>(o.kind == WorkKind::compute ? Owner::compute
+                                                  : o.kind == WorkKind::copy  ? Owner::copy
+                                                                              : Owner::transfer);
+      const double begin = std::max(ranks_[r].moves[i], ranks_[r].start[i]);
+      for (std::size_t k = first; k < work[0].size(); ++k)
+        work[static_cast<std::size_t>(o.step)][k].add(ns_from_seconds(Seconds(begin)),
+                                                      ns_from_seconds(Seconds(ranks_[r].end[i])));
+    }
+    return work;
   }
   /// Every moment of each rank's steps to its owner: unions of ever more kinds of work, and what
   /// each kind adds.
   void account(ReplayResult& out, const std::vector<std::vector<double>>& markers,
-               const std::vector<double>& first, const std::vector<double>& last) const {
+               const std::vector<std::vector<DeviceWork>>& device, const std::vector<double>& first,
+               const std::vector<double>& last) const {
     const auto ns = [](double seconds) { return ns_from_seconds(Seconds(seconds)); };
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       std::array<Intervals, kOwners - 1> busy;  // of this owner and all before it
@@ -230,9 +260,8 @@ class Run {
             add(Owner::copy, begin, end);
             break;
           case WorkKind::host:
+          case WorkKind::marker:  // of the host, from its last call to the mark
             add(Owner::host, begin, end);
-            break;
-          case WorkKind::marker:
             break;
           default:
             add(Owner::waiting, begin, moves), add(Owner::transfer, moves, end);
@@ -243,6 +272,10 @@ class Run {
         if (workload_.rule == StepRule::period) {
           if (s + 1 >= markers[r].size()) continue;
           begin = markers[r][s], end = markers[r][s + 1];
+          if (device_seconds(device[r][s]) > end - begin) {
+            account_device(device[r][s], out.ranks[r][s]);
+            continue;
+          }
         }
         if (!(end > begin)) continue;
         Intervals window;
@@ -258,6 +291,16 @@ class Run {
         rs.owned[kOwners - 1] = rs.window_s - before;
       }
     }
+  }
+  /// A step that the device paces consists of its work alone.
+  static void account_device(const DeviceWork& work, ReplayResult::RankStep& rank_step) {
+    double before = 0;
+    for (std::size_t k = 0; k < work.size(); ++k) {
+      const double now = seconds_from_ns(work[k].length()).value;
+      rank_step.owned[k] = now - before;
+      before = now;
+    }
+    rank_step.window_s = before;
   }
   Timeline timeline() const {
     Timeline t;

@@ -24,6 +24,8 @@ struct Change {
 Change with_faster(const Workload& workload, const std::string& part, double factor);
 /// Host work divided by `factor` (a faster CPU, fused kernels, CUDA graphs).
 Change with_faster_host(const Workload& workload, double factor);
+/// Kernel launches captured into one CUDA graph a step; host pauses of 1 ms and more stay.
+Change with_captured_launches(const Workload& workload);
 /// Transfers split into start-up and bytes: the start-up part (the least transfer of the same group
 /// and kind) times `latency_factor`, the rest divided by `bandwidth_factor`.
 Change with_network_factors(const Workload& workload, double bandwidth_factor,

@@ -32,6 +32,9 @@ struct OpReader {
     return EnumText<E>::table[static_cast<std::size_t>(n)].first;
   }
 };
+/// Nanoseconds to a picosecond, so that thousands of generated ops in a row keep their sum; whole
+/// where a recording gave whole ones.
+double ns_of(double seconds) { return std::round(seconds * 1e12) / 1e3; }
 template <class E>
 Json texts_json() {
   Json list = Json::array();
@@ -69,7 +72,7 @@ void write_workload(const Workload& workload, const std::string& path) {
   }
   out += "],\n\"steps\": [";
   for (std::size_t i = 0; i < workload.steps.size(); ++i)
-    out += fmt::format("{}{{\"number\": {}, \"measured_s\": {:.9f}}}", i == 0 ? "" : ",",
+    out += fmt::format("{}{{\"number\": {}, \"measured_s\": {:.12f}}}", i == 0 ? "" : ",",
                        workload.steps[i].number, workload.steps[i].measured_s);
   out += "],\n\"notes\": " +
          Json(workload.notes).dump(-1, ' ', false, Json::error_handler_t::replace) +
@@ -82,9 +85,9 @@ void write_workload(const Workload& workload, const std::string& path) {
     for (std::size_t i = 0; i < rank.ops.size(); ++i) {
       const WorkOp& o = rank.ops[i];
       out += fmt::format("{}[{},{},{},{},{},{},{},{},{},{},{},[", i == 0 ? "" : ",\n",
-                         static_cast<int>(o.kind), o.lane, o.name, std::llround(o.duration_s * 1e9),
-                         std::llround(o.delay_s * 1e9), o.bytes, static_cast<int>(o.collective),
-                         o.group, o.peer, o.match, o.step);
+                         static_cast<int>(o.kind), o.lane, o.name, ns_of(o.duration_s),
+                         ns_of(o.delay_s), o.bytes, static_cast<int>(o.collective), o.group, o.peer,
+                         o.match, o.step);
       for (std::size_t k = 0; k < o.after.size(); ++k)
         out += fmt::format("{}{}", k == 0 ? "" : ",", o.after[k]);
       out += "]]";

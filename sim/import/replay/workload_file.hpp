@@ -33,7 +33,8 @@ struct WorkOp {
   WorkKind kind = WorkKind::compute;
   std::uint16_t lane = 0;
   NameId name = 0;
-  double duration_s = 0;  // compute, host, copy: of the op. collective, send, recv: transfer once
+  double duration_s = 0;  // compute, host, copy: of the op; marker: of the host's work before it.
+                          // collective, send, recv: transfer once
                           // everyone has arrived
   double delay_s = 0;     // from the moment lane and dependencies are ready to its start; what the
                           // recording does not explain
@@ -59,8 +60,8 @@ struct WorkRank {
   std::vector<std::string> lanes;
   std::vector<WorkOp> ops;  // dependencies point to smaller indices
 };
-/// How long a step takes. period: from its marker to the next one on the marking rank; span: first
-/// start to last end of its ops.
+/// How long a step takes. period: from its marker to the next one on the marking rank, and no less
+/// than the rank's device works for it; span: first start to last end of its ops.
 enum class StepRule : std::uint8_t { period, span };
 template <>
 struct EnumText<StepRule> {

@@ -119,6 +119,80 @@ TEST_CASE("collectives that two ranks start in opposite orders are let go and co
   REQUIRE(dissolve_impossible_meetings(sound) == 0);
 }
 
+namespace {
+/// One rank, two steps of `kernels` kernels on one stream, each launched by a host call of
+/// `launch_us` and running for `kernel_us`; the host waits for the last kernel where `is_synced`.
+Workload launched_kernels(int kernels, double launch_us, double kernel_us, bool is_synced) {
+  Workload w;
+  w.origin = "kineto";
+  w.rule = StepRule::period;
+  w.steps = {{0, 0}, {1, 0}};
+  const NameId launch = w.names.id_of("cudaLaunchKernel"), gemm = w.names.id_of("gemm"),
+               mark = w.names.id_of("step"), sync = w.names.id_of("cudaDeviceSynchronize");
+  WorkRank rank{0, -1, {"thread", "stream"}, {}};
+  const auto last = [&] { return static_cast<std::uint32_t>(rank.ops.size() - 1); };
+  for (int step = 0; step < 2; ++step) {
+    rank.ops.push_back({.kind = WorkKind::marker, .name = mark, .step = step, .after = {}});
+    for (int k = 0; k < kernels; ++k) {
+      rank.ops.push_back({.kind = WorkKind::host,
+                          .name = launch,
+                          .duration_s = launch_us * 1e-6,
+                          .step = step,
+                          .after = {}});
+      rank.ops.push_back({.lane = 1,
+                          .name = gemm,
+                          .duration_s = kernel_us * 1e-6,
+                          .step = step,
+                          .after = {last()}});
+    }
+    if (is_synced)
+      rank.ops.push_back({.kind = WorkKind::host, .name = sync, .step = step, .after = {last()}});
+  }
+  rank.ops.push_back({.kind = WorkKind::marker, .name = mark, .after = {}});
+  w.ranks.push_back(rank);
+  return w;
+}
+double second_step_us(const Workload& w) { return replay(w).step_s.at(1) * 1e6; }
+}  // namespace
+
+TEST_CASE("where the GPU sets the pace faster kernels show and a faster host does not",
+          "[replay]") {
+  // 100 kernels of 50 us, launches of 5 us, a wait at the end: 5 + 100 x 50 = 5005 us.
+  const Workload w = launched_kernels(100, 5, 50, true);
+  REQUIRE(second_step_us(w) == Approx(5005));
+  REQUIRE(second_step_us(with_faster(w, "gemm", 2).workload) == Approx(2505));
+  REQUIRE(second_step_us(with_faster_host(w, 2).workload) == Approx(5002.5));
+  REQUIRE(replay(w).ranks[0][1].owned[static_cast<std::size_t>(Owner::host)] * 1e6 == Approx(5));
+}
+
+TEST_CASE("where the host sets the pace faster kernels hide and a faster host shows", "[replay]") {
+  // 100 launches of 50 us, kernels of 20 us: the last one ends 100 x 50 + 20 = 5020 us in.
+  const Workload w = launched_kernels(100, 50, 20, true);
+  REQUIRE(second_step_us(w) == Approx(5020));
+  REQUIRE(second_step_us(with_faster(w, "gemm", 2).workload) == Approx(5010));
+  REQUIRE(second_step_us(with_faster_host(w, 2).workload) == Approx(2520));
+  // One graph launch of 2.5 us + 100 x 1 ns, then 100 kernels of 20 us: 2002.6 us.
+  REQUIRE(second_step_us(with_captured_launches(w).workload) == Approx(2002.6));
+}
+
+TEST_CASE("a host that never waits does not outrun its GPU for ever", "[replay]") {
+  // Launches of 30 us beside kernels of 25 us: 3000 us a step by the marks. Twice as fast the host
+  // needs 1500 us, but the GPU has 2500 us of work in every step.
+  const Workload w = launched_kernels(100, 30, 25, false);
+  REQUIRE(second_step_us(w) == Approx(3000));
+  const ReplayResult fast = replay(with_faster_host(w, 2).workload);
+  REQUIRE(fast.step_s.at(1) * 1e6 == Approx(2500));
+  const auto& owned = fast.ranks[0][1].owned;
+  REQUIRE(owned[static_cast<std::size_t>(Owner::compute)] * 1e6 == Approx(2500));
+  REQUIRE(fast.ranks[0][1].window_s * 1e6 == Approx(2500));
+}
+
+TEST_CASE("pauses that no launch explains are not captured into a graph", "[replay]") {
+  // Launches of 2 ms each: data loading, say. They stay: 10 x 2000 + 20 us.
+  const Workload w = launched_kernels(10, 2000, 20, true);
+  REQUIRE(second_step_us(with_captured_launches(w).workload) == Approx(20020));
+}
+
 TEST_CASE("equalising one rank or one class leaves the others as recorded", "[replay]") {
   const Workload w = two_ranks();
   // Only rank 1 takes its class's mean of 2 s: the all-reduce waits for 2 s of it.

@@ -49,22 +49,37 @@ TEST_CASE("a trace becomes a workload that replays as it was and a timeline and 
 }
 
 TEST_CASE("every what-if prints base and changed and what the answer rests on", "[import]") {
-  const Finished f = run_stepcast({"replay",          kCorpus + "/workload/two.workload.json",
-                                   "--compute",       "2",
-                                   "--host",          "2",
-                                   "--bandwidth",     "2",
-                                   "--compress",      "0.1",
-                                   "--bucket-MiB",    "1",
-                                   "--data-parallel", "4096",
-                                   "--equalise",      "all",
-                                   "--gpu",           "h100-sxm5-80g",
-                                   "--from-gpu",      "a100-sxm4-80g",
+  const Finished f = run_stepcast({"replay",
+                                   kCorpus + "/workload/two.workload.json",
+                                   "--compute",
+                                   "2",
+                                   "--host",
+                                   "2",
+                                   "--graphs",
+                                   "--bandwidth",
+                                   "2",
+                                   "--compress",
+                                   "0.1",
+                                   "--bucket-MiB",
+                                   "1",
+                                   "--data-parallel",
+                                   "4096",
+                                   "--equalise",
+                                   "all",
+                                   "--gpu",
+                                   "h100-sxm5-80g",
+                                   "--from-gpu",
+                                   "a100-sxm4-80g",
                                    "--stragglers"});
   INFO(f.err);
   REQUIRE(f.exit_code == 0);
   std::size_t rests = 0;
   for (std::size_t at = 0; (at = f.out.find("rests on:", at)) != std::string::npos; ++at) ++rests;
-  REQUIRE(rests == 10);  // eight, all of them together, the straggler report
+  REQUIRE(rests == 11);  // nine, all of them together, the straggler report
+  std::size_t paced = 0;
+  for (std::size_t at = 0; (at = f.out.find("launch-bound for", at)) != std::string::npos; ++at)
+    ++paced;
+  REQUIRE(paced == 11);  // as it was, nine, all of them together
   REQUIRE(f.out.find("base      changed   difference") != std::string::npos);
 }
 
@@ -105,4 +120,21 @@ TEST_CASE("an nccl-tests log extends a profile and the curves go to a table", "[
                                       "--profile", folder.path("mine.profile.json"), "--json"});
   INFO(used.err);
   REQUIRE(used.exit_code == 0);
+}
+
+TEST_CASE("logs over several nodes forecast another node count and logs of one node do not",
+          "[import]") {
+  const Folder folder;
+  std::string log = content_of(kCorpus + "/nccl-tests/new.log");
+  log.replace(log.find("NET/Socket"), 10, "NET/IB");  // sockets are no sound measurement
+  const Finished f =
+      run_stepcast({"import", folder.write("two.log", log), "--forecast-nodes", "16"});
+  INFO(f.err << f.out);
+  REQUIRE(f.exit_code == 0);
+  REQUIRE(f.out.find("Forecast, from the sweeps over several nodes") != std::string::npos);
+  log.replace(log.find("node-b"), 6, "node-a");
+  const Finished refused =
+      run_stepcast({"import", folder.write("one.log", log), "--forecast-nodes", "16"});
+  REQUIRE(refused.exit_code == 2);
+  REQUIRE(refused.err.find("no sound sweep over two nodes or more") != std::string::npos);
 }
