@@ -187,13 +187,16 @@ void find_remedies(const DataSpec& data, const LoaderSite& site, DataForecast& o
   }
   constexpr int kMostRounds = 24;
   for (int round = 0; round < kMostRounds; ++round) {
-    const double reached = sustained(changed, site);
-    if (reached >= kEnough * out.needed_samples_per_s) {
+    const std::vector<Lever> levers = Levers(changed, site).all();
+    const bool is_bounded =
+        !levers.empty() && levers.front().bound.samples_per_s < kEnough * out.needed_samples_per_s;
+    if (!is_bounded && sustained(changed, site) >= kEnough * out.needed_samples_per_s) {
       out.remedies = std::move(made);
       out.is_cured = true;
       return;
     }
-    const Lever tightest = Levers(changed, site).all().front();
+    if (levers.empty()) break;
+    const Lever& tightest = levers.front();
     const double lacking = out.needed_samples_per_s / tightest.bound.samples_per_s;
     // Bounds are met and the round is still too long: the tightest gives a little more.
     const DataRemedy remedy = pull(tightest.key, lacking > 1 ? lacking : 1.1, changed);

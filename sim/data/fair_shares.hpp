@@ -12,8 +12,10 @@ struct Demand {
 /// Model : water filling; demands in ascending order are met while they stay below an even share of
 ///         what is left.
 inline double fair_level(std::vector<Demand> demands, double capacity) {
-  std::sort(demands.begin(), demands.end(),
-            [](const Demand& a, const Demand& b) { return a.most < b.most; });
+  const auto is_less = [](const Demand& a, const Demand& b) { return a.most < b.most; };
+  // Equal takers, the usual case, are in order.
+  if (!std::is_sorted(demands.begin(), demands.end(), is_less))
+    std::sort(demands.begin(), demands.end(), is_less);
   double takers = 0;
   for (const Demand& d : demands) takers += d.count;
   for (const Demand& d : demands) {

@@ -300,10 +300,12 @@ double round_seconds(SupplySpec spec) {
         supply.advance(supply.next_event());
     }
   };
-  rounds(2 * cycle + 2);  // from the even phases of the start to those of the contention
+  constexpr int kMost = 400;
+  // From the even phases of the start to those of the contention.
+  rounds(std::min(kMost, 2 * cycle + 2));
   const double start = supply.now();
   // What is in work at either end of the count blurs it by a few batches.
-  const int counted = std::clamp(20 * cycle, 100, 400);
+  const int counted = std::clamp(20 * cycle, 100, kMost);
   rounds(counted);
   return (supply.now() - start) / counted;
 }
