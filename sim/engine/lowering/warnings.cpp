@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/data/batch_amounts.hpp"
 
@@ -186,6 +187,15 @@ std::string data_stall_warning(const Forecast& forecast) {
   const DataForecast& data = *forecast.data;
   std::string text = fmt::format("data-bound: for {:.0f} % of the step the GPU waits for samples",
                                  100 * data.stall_share);
+  // Batches come in bunches: the step that breakdown and trace show may be another than the mean.
+  const double shown =
+      forecast.outcome.step_s > 0
+          ? forecast.outcome.breakdown[static_cast<std::size_t>(Category::data_stall)] /
+                forecast.outcome.step_s
+          : 0;
+  constexpr double kAlike = 0.25;  // of the mean share
+  if (std::abs(shown - data.stall_share) > kAlike * data.stall_share)
+    text += fmt::format(" on average ({:.0f} % of the step that is broken down)", 100 * shown);
   if (data.remedies.empty())
     return text + "; on average the loaders keep up, a deeper /data/prefetch helps";
   if (!data.bounds.empty()) text += "; " + data.bounds.front().what + " is the tightest limit";
