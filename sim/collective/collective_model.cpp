@@ -37,14 +37,27 @@ FabricFit named(std::string transport, double base_us, double ring_us, double tr
   fit.source = std::move(source);
   return fit;
 }
+/// Kernel TCP: copies through host memory and socket threads bound it, whatever the port's rate.
+/// Sweeps of 8 and 32 A100 over two Slingshot ports per node with NCCL's defaults
+/// (argonne-lcf/alcf-nccl-tests@385be336, environment 1 of Polaris and Sirius): 8.4 GB/s per node
+/// is the median of large all-reduces (3.4 to 9.5), so 4.2 GB/s per port; small all-gathers take
+/// 57 us over two nodes and 243 us over eight, small all-reduces 46 and 123 us; at 1 and 4 MiB two
+/// nodes take 0.35 and 0.9 ms longer than that rate explains, eight at 4 and 16 MiB 4.6 and 2 ms.
+constexpr double kTcpNic_Bps = 4.2e9;
+constexpr double kTcpEfficiency = 0.8;  // of slow ports, assumed
+constexpr double kTcpBase_us = 10, kTcpRing_us = 30, kTcpTree_us = 17, kTcpSimple_us = 200;
 /// For a transport that the profile has no fit of: the latencies that NCCL's tuner assumes for any
 /// network, and 0.9 of line rate for RDMA, 0.8 for kernel TCP. The answer is flagged as
 /// extrapolated.
-FabricFit assumed_fit(const std::string& transport) {
+FabricFit assumed_fit(const std::string& transport, BytesPerSecond nic_rate) {
   const std::string source =
       "NVIDIA/nccl@01afd20 src/graph/tuning.cc latencies; efficiency assumed";
   if (transport == "tcp")
-    return named(transport, 25, 20, 25, 60, 0.8, 1e6, 0.5, 0.5, false, source);
+    return named(transport, kTcpBase_us, kTcpRing_us, kTcpTree_us, kTcpSimple_us,
+                 std::min(kTcpEfficiency, kTcpNic_Bps / nic_rate.value), 1e6,
+                 std::min(0.5, kTcpNic_Bps / nic_rate.value),
+                 std::min(0.5, kTcpNic_Bps / nic_rate.value), false,
+                 "argonne-lcf/alcf-nccl-tests@385be336, environments 1 and 2 (sockets)");
   if (transport == "ici")
     return named(transport, 5, 1.0, 1.0, 1.0, 0.9, 0, 0.9, 0.9, true,
                  "TPU links are driven by the chip: 1 us per hop assumed");
@@ -120,7 +133,8 @@ CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer,
   const double idle_nics =
       is_chained ? std::max(1.0, share / (node_.nic_bandwidth * kRailsOfChains)) : 1.0;
   const Setting setting{profile_, node_, fabric_,
-                        is_fitted ? *fitted : assumed_fit(fabric_.transport), share / idle_nics};
+                        is_fitted ? *fitted : assumed_fit(fabric_.transport, node_.nic_bandwidth),
+                        share / idle_nics};
   const Request request{collective, static_cast<double>(buffer.value), shape};
 
   CollectiveTerms chosen;
