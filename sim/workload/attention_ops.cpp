@@ -39,6 +39,8 @@ LayerPiece flash_piece(const Core& c) {
   shape.is_backward = true;
   piece.backward = {attention_op(op::attention, Pass::backward_data, c.shard.storage(), shape)};
   piece.kept = c.shard.batch * c.heads.heads * c.queries * 4;  // log-sum-exp of each row, fp32
+  piece.attention_output =
+      c.shard.batch * c.queries * c.heads.heads * c.heads.dim_v * c.shard.element();
   return piece;
 }
 

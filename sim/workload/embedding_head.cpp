@@ -145,9 +145,12 @@ LayerWork head_layer(const TransformerSpec& model, const Shard& shard, bool owns
                                         .split = Split::column}));
   const std::int64_t logits = shard.tokens * columns;
   builder.add(loss_piece(shard, logits));
-  // Beside what is kept: the logits or their gradient in storage precision, for eager losses one
-  // more fp32 copy, and the whole input for the weight gradient.
-  builder.note_temporary(logits * (shard.is_eager() ? 4 + e : e) + shard.tokens * model.hidden * e);
+  // Beside what is kept: the logits or their gradient in storage precision, for losses of plain
+  // PyTorch (eager, or outside the compiled blocks) one more fp32 copy, and the whole input for the
+  // weight gradient.
+  const bool has_plain_loss =
+      shard.is_eager() || (shard.is_compiled() && !shard.training.fused_loss);
+  builder.note_temporary(logits * (has_plain_loss ? 4 + e : e) + shard.tokens * model.hidden * e);
   if (owns_weight) builder.add_dense_parameters(columns * model.hidden);
 
   LayerWork work = builder.finish(block_io_bytes(model, shard), 0, Recompute::none);

@@ -15,6 +15,11 @@ struct LayerPiece {
   std::int64_t kept = 0;              // bytes kept from forward to backward
   bool is_attention_core =
       false;  // what selective recompute repeats (Korthikanti 2022): scores, softmax, values
+  /// Bytes that each of the framework's matrix products in this piece puts out (query, key and
+  /// value are three, although one GEMM stands for them), which selective recomputation of ops may
+  /// keep.
+  std::vector<std::int64_t> product_outputs;
+  std::int64_t attention_output = 0;  // bytes that fused attention puts out; 0: another piece
 };
 
 /// Collects the pieces of a layer in forward order. The backward runs them in reverse.
@@ -37,6 +42,11 @@ class LayerBuilder {
   const Shard& shard() const { return shard_; }
 
  private:
+  /// What "selective" means: PyTorch code (eager or compiled) with fused attention repeats ops,
+  /// Megatron the core of unfused attention.
+  bool repeats_ops() const;
+  std::int64_t keep_alternate_products();
+
   Shard shard_;
   LayerWork work_;
   std::vector<LayerPiece> pieces_;

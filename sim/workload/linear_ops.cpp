@@ -89,6 +89,8 @@ LayerPiece linear_piece(const Shard& shard, const Linear& l) {
   // Under sequence parallelism a column-split layer keeps its own tokens only and gathers again.
   const std::int64_t kept_rows =
       sequence_parallel && l.split == Split::column ? l.rows / shard.layout.tp : l.rows;
+  for (const std::int64_t width : l.stacked.empty() ? std::vector{l.out} : l.stacked)
+    piece.product_outputs.push_back(l.rows * width * shard.element());
   if (!l.input_is_shared) piece.kept = kept_rows * l.in * shard.saved_element();
   return piece;
 }

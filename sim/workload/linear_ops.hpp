@@ -21,6 +21,8 @@ struct Linear {
   /// Rows and width of the whole activation that tensor-parallel ranks exchange; 0: rows x (column:
   /// in, row: out).
   std::int64_t exchange_bytes = 0;
+  /// Widths of the separate products that this one GEMM stands for; empty: it is one.
+  std::vector<std::int64_t> stacked = {};
 };
 
 /// Forward GEMM, input-gradient and weight-gradient GEMMs, with the tensor-parallel collectives

@@ -16,12 +16,15 @@ std::int64_t norm_parameters(const TransformerSpec& model) {
 void add_qkv(LayerBuilder& builder, const TransformerSpec& model, const AttentionHeads& heads) {
   const Shard& shard = builder.shard();
   const std::int64_t width = heads.qkv_width(), bytes = shard.tokens * width * shard.element();
-  builder.add(linear_piece(shard, {.name = op::qkv,
-                                   .rows = shard.tokens,
-                                   .out = width,
-                                   .in = model.hidden,
-                                   .split = Split::column,
-                                   .fed_by_norm = true}));
+  builder.add(
+      linear_piece(shard, {.name = op::qkv,
+                           .rows = shard.tokens,
+                           .out = width,
+                           .in = model.hidden,
+                           .split = Split::column,
+                           .fed_by_norm = true,
+                           .stacked = {heads.heads * heads.dim_qk, heads.kv_heads * heads.dim_qk,
+                                       heads.kv_heads * heads.dim_v}}));
   builder.add_dense_parameters(width * model.hidden + (model.bias ? width : 0));
   LayerPiece split;
   if (model.bias) {
@@ -60,14 +63,16 @@ void add_dense_mlp(LayerBuilder& builder, const TransformerSpec& model, std::int
                    bool input_is_shared, bool gathers_input) {
   const Shard& shard = builder.shard();
   const std::int64_t local = width / shard.layout.tp, up_width = local * (model.gated ? 2 : 1);
-  builder.add(linear_piece(shard, {.name = up,
-                                   .rows = shard.tokens,
-                                   .out = up_width,
-                                   .in = model.hidden,
-                                   .split = Split::column,
-                                   .fed_by_norm = true,
-                                   .input_is_shared = input_is_shared,
-                                   .exchanges = gathers_input}));
+  builder.add(linear_piece(
+      shard, {.name = up,
+              .rows = shard.tokens,
+              .out = up_width,
+              .in = model.hidden,
+              .split = Split::column,
+              .fed_by_norm = true,
+              .input_is_shared = input_is_shared,
+              .exchanges = gathers_input,
+              .stacked = model.gated ? std::vector{local, local} : std::vector{local}}));
   builder.add(activation_piece(shard, act, shard.tokens, local, model.gated, model.bias));
   builder.add(linear_piece(
       shard,

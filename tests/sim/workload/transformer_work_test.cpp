@@ -104,6 +104,27 @@ TEST_CASE(
   REQUIRE(collectives(selective.recompute, Collective::all_reduce) == 0);
 }
 
+TEST_CASE("selective recompute of PyTorch code keeps attention and every second product",
+          "[transformer]") {
+  const auto block = [](const char* text) {
+    return kind(model_work(preset("llama3-8b"), training(text), layout("{}")), "block");
+  };
+  const LayerWork ops = block(
+      R"({"global_batch": 1, "sequence_length": 1024, "fusion": "compiled", "recompute": "selective"})");
+  // C = 4096, key and value 1024 wide, gate and up 14336. Products in order: query, key, value,
+  // out, gate, up, down. Kept per token: the input, 1st, 3rd, 5th and 7th product, what attention
+  // puts out, in 2 bytes each, and the log-sum-exp of 32 heads in 4.
+  const std::int64_t kept = 2 * (4096 + 4096 + 1024 + 14336 + 4096 + 4096) + 4 * 32;
+  REQUIRE(ops.activation.value == 1024 * kept);
+  // Repeated: key, out and up.
+  REQUIRE(flops(ops.recompute) == Approx(2.0 * 1024 * 4096 * (1024 + 4096 + 14336)).epsilon(1e-12));
+  // Megatron's policy repeats the core of unfused attention, and flash attention has none.
+  const LayerWork megatron =
+      block(R"({"global_batch": 1, "sequence_length": 1024, "recompute": "selective"})");
+  REQUIRE(megatron.recompute.empty());
+  REQUIRE(megatron.activation.value > ops.activation.value);
+}
+
 TEST_CASE("recompute_layers recomputes the first blocks of every stage", "[transformer]") {
   const ModelWork work = model_work(
       preset("gpt3-175b"),
