@@ -1,5 +1,6 @@
 #include "sim/engine/lowering/program_lowering.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -115,8 +116,38 @@ ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profil
       step_edges_s_(parameter(profile, "step_edges_us", 0) * 1e-6),
       hand_over_s_(parameter(profile, "stream_hand_over_us", 0) * 1e-6),
       overlap_slowdown_comm_(profile.kernels.overlap_slowdown_comm),
+      habits_(profile.kernels, scenario.strategy.framework),
       collectives_(profile.collectives, node, scenario.cluster.fabric,
                    scenario.strategy.collective_algorithm) {}
+
+CollectiveHabits::CollectiveHabits(const KernelProfile& kernels, const std::string& framework) {
+  const auto parameter = [&](const char* name, double fallback) {
+    const auto found = kernels.parameters.find(std::string(name) + "/" + framework);
+    return found == kernels.parameters.end() ? fallback : found->second;
+  };
+  issue_s = parameter("collective_issue_us", 0) * 1e-6;
+  issue_per_peer_s = parameter("collective_issue_us_per_peer", 0) * 1e-6;
+  wait_per_peer_s = parameter("collective_wait_us_per_peer", 0) * 1e-6;
+  per_layer = std::max(1.0, parameter("collectives_per_layer", 1));
+  list_copy_s = parameter("list_copy_us", 0) * 1e-6;
+}
+
+/// A collective of the step graph. ZeRO-3 may move a layer's tensors one after the other, and copy
+/// every member's share between its list and the flat buffer that travels.
+CollectiveTerms ProgramLowering::terms_of(const GraphOp& op, const GroupShape& shape) const {
+  const bool moves_shards = op.kind == GraphOp::Kind::collective &&
+                            scenario_.parallel.zero_stage >= 3 &&
+                            (op.lane == Lane::gradient || op.lane == Lane::gather);
+  if (!moves_shards) return collectives_.terms(op.collective, op.buffer, shape);
+  const double calls = habits_.per_layer;
+  const Bytes each(static_cast<std::int64_t>(static_cast<double>(op.buffer.value) / calls));
+  CollectiveTerms terms = collectives_.terms(op.collective, each, shape);
+  terms.startup = (terms.startup + Seconds(habits_.list_copy_s * shape.ranks)) * calls;
+  terms.intra = terms.intra * calls;
+  terms.edge_bytes *= calls;
+  terms.payload_edge_bytes *= calls;
+  return terms;
+}
 
 LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& view) const {
   LoweredProgram result;
@@ -127,7 +158,7 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
     bool operator==(const PassOfBatch&) const = default;
   } current;
   LaneWriter lanes(program);
-  WorkLowering works(scenario_, cost_, codec_, collectives_, node_, view, names_, program);
+  WorkLowering works(scenario_, cost_, codec_, collectives_, habits_, node_, view, names_, program);
   std::vector<std::optional<LoweredWork>> lowered(graph.works.size());
   std::vector<Dependency> done(graph.ops.size());  // last program op of every graph op
   std::vector<char> exists(graph.ops.size(), 0);   // 0: nothing of it takes time here
@@ -173,7 +204,7 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
         const GroupShape shape = op.kind == GraphOp::Kind::send
                                      ? view.message.at(op.peer_stage)
                                      : view.shape[static_cast<std::size_t>(op.group)];
-        CollectiveTerms terms = collectives_.terms(op.collective, op.buffer, shape);
+        CollectiveTerms terms = terms_of(op, shape);
         if (terms.is_extrapolated) {
           Doubts::Extrapolated& doubt =
               result.doubts.extrapolated[std::string(text_of(op.collective)) + " over " +

@@ -49,6 +49,23 @@ struct CodecFactors {
 };
 
 /// Turns stage graphs into programs under one hardware's cost and collective models.
+/// How a generation of a framework calls collectives: parameters of the profile with the
+/// framework's name behind a slash (scenarios/profiles/README.md).
+struct CollectiveHabits {
+  CollectiveHabits(const KernelProfile& kernels, const std::string& framework);
+  /// Host time of a collective among a layer's ranks: process-group dispatch, work object, stream
+  /// events. 0: as a launch.
+  double issue_s = 0, issue_per_peer_s = 0;
+  /// GPU time for which a tensor-parallel collective waits for the last of its ranks, by rank,
+  /// where the hosts bound the pass: each rank is issued by a process of its own, and they drift
+  /// apart.
+  double wait_per_peer_s = 0;
+  /// ZeRO-3: collectives in which a layer's parameters are gathered and its gradients scattered.
+  double per_layer = 1;
+  /// ZeRO-3 over lists of tensors: one copy between a member's tensor and the flat buffer.
+  double list_copy_s = 0;
+};
+
 class ProgramLowering {
  public:
   ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node,
@@ -56,6 +73,8 @@ class ProgramLowering {
   LoweredProgram lower(const StageGraph& graph, const BlockView& view) const;
 
  private:
+  CollectiveTerms terms_of(const GraphOp& op, const GroupShape& shape) const;
+
   const Scenario& scenario_;
   const NodeSpec& node_;
   NameTable& names_;
@@ -65,6 +84,7 @@ class ProgramLowering {
   /// from one stream's end to the start of another that waits for it.
   double step_edges_s_, hand_over_s_;
   double overlap_slowdown_comm_;
+  CollectiveHabits habits_;
   CollectiveModel collectives_;
 };
 }  // namespace stepcast

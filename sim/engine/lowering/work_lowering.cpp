@@ -96,6 +96,14 @@ double WorkLowering::hidden_behind_attention(const std::vector<Op>& ops, std::si
   return first < ops.size() ? attention_left_ : 0;
 }
 
+Seconds WorkLowering::issue_time(const Op& collective, const GroupShape& group) const {
+  const Seconds launch = cost_.cost(launch_of(collective)).host;
+  const HostMode host = scenario_.strategy.host;
+  if (habits_.issue_s <= 0 || (host != HostMode::eager && host != HostMode::fused)) return launch;
+  return Seconds((habits_.issue_s + habits_.issue_per_peer_s * (group.ranks_per_node - 1)) *
+                 scenario_.strategy.host_scale);
+}
+
 void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
   const Op& op = ops[at];
   const auto& shape = std::get<CollectiveShape>(op.shape);
@@ -114,16 +122,18 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
       op.overlappable && shape.group == GroupKind::tp ? 1 - scenario_.strategy.tp_overlap : 1;
   if (group.nodes == 1) {
     double exposed = in_node * tp_shown;
+    if (shape.group == GroupKind::tp)
+      exposed += habits_.wait_per_peer_s * (group.ranks - 1) * host_over_gpu_;
     if (op.overlappable && shape.group == GroupKind::cp) {
       const double hidden = std::min(in_node, hidden_behind_attention(ops, at));
       attention_left_ -= hidden;
       exposed = in_node - hidden;
     }
     result_.doubts.sigma_seconds[op.name] += terms.relative_sigma * exposed;
-    builder_.add(op.name, category, Seconds(exposed), cost_.cost(launch_of(op)).host, false);
+    builder_.add(op.name, category, Seconds(exposed), issue_time(op, group), false);
     return;
   }
-  builder_.add(op.name, category, Seconds(0), cost_.cost(launch_of(op)).host, false);
+  builder_.add(op.name, category, Seconds(0), issue_time(op, group), false);
   // The hidden share neither waits nor keeps its links busy while others want them; its payload is
   // still counted.
   terms.startup = terms.startup * tp_shown;
@@ -137,8 +147,20 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
   program_.transfers.push_back({terms, shape.group, static_cast<double>(shape.buffer.value)});
 }
 
+double WorkLowering::host_over_gpu(const std::vector<Op>& ops) const {
+  double host = 0, gpu = 0;
+  for (const Op& op : ops) {
+    if (op.is_collective() || op.name == op::host_update || op.name == op::host_copy) continue;
+    const OpCost cost = cost_.cost(op);
+    host += cost.host.value;
+    gpu += cost.duration.value;
+  }
+  return host < gpu ? host / gpu : 1;
+}
+
 LoweredWork WorkLowering::lower(const WorkList& list, Category category) {
   result_ = {};
+  host_over_gpu_ = host_over_gpu(list.ops);
   attention_counted_at_ = 0;
   bool hides = false;  // a transfer runs beside the coming attention, which must end with a segment
                        // of its own
