@@ -22,6 +22,7 @@ const std::vector<FormatColumns>& known_formats() {
         "iteration_time_ms"}},
       {TableFormat::nccl_points, {"log_id", "size_bytes", "time_us"}},
       {TableFormat::nccl_one_node, {"collective", "gpus", "message_bytes", "time_us"}},
+      {TableFormat::dl_examples, {"model", "system", "section", "fields"}},
       {TableFormat::gemm, {"dtype", "m", "n", "k", "time_us"}},
       {TableFormat::attention_forward,
        {"batch", "sequence_length", "heads", "kv_heads", "head_dim", "causal_forward_time_us"}}};
@@ -50,6 +51,8 @@ Questions read_questions(const CsvTable& table, const AssumptionBook& book,
     case TableFormat::vtrain:
     case TableFormat::mlperf:
       return read_training_runs(table, book, options);
+    case TableFormat::dl_examples:
+      return read_dl_examples(table, book, options);
     case TableFormat::simumax:
       return read_simumax_steps(table, book);
     case TableFormat::nccl_points:

@@ -18,11 +18,12 @@ enum class TableFormat {
   nccl_one_node,
   gemm,
   attention_forward,
-  mlperf
+  mlperf,
+  dl_examples
 };
 template <>
 struct EnumText<TableFormat> {
-  static constexpr std::array<std::pair<TableFormat, std::string_view>, 8> table{
+  static constexpr std::array<std::pair<TableFormat, std::string_view>, 9> table{
       {{TableFormat::training_runs, "training_runs"},
        {TableFormat::vtrain, "vtrain"},
        {TableFormat::simumax, "simumax"},
@@ -30,7 +31,8 @@ struct EnumText<TableFormat> {
        {TableFormat::nccl_one_node, "nccl_one_node"},
        {TableFormat::gemm, "gemm"},
        {TableFormat::attention_forward, "attention_forward"},
-       {TableFormat::mlperf, "mlperf"}}};
+       {TableFormat::mlperf, "mlperf"},
+       {TableFormat::dl_examples, "dl_examples"}}};
 };
 /// Throws InputError naming the formats and their columns when none fits.
 TableFormat format_of(const CsvTable& table);
@@ -48,6 +50,8 @@ Questions read_questions(const CsvTable& table, const AssumptionBook& book,
 // One reader per format; read_questions picks.
 Questions read_training_runs(const CsvTable& table, const AssumptionBook& book,
                              const ReadOptions& options);
+Questions read_dl_examples(const CsvTable& table, const AssumptionBook& book,
+                           const ReadOptions& options);
 Questions read_simumax_steps(const CsvTable& table, const AssumptionBook& book);
 Questions read_nccl_points(const CsvTable& table, const AssumptionBook& book,
                            const ReadOptions& options);

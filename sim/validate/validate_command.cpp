@@ -97,7 +97,7 @@ void add_validate_command(CLI::App& app, int& exit_code) {
       .add_option("measured", a.files,
                   "CSV tables (.gz too), known by their columns: training_runs, vtrain, simumax, "
                   "nccl_points, "
-                  "nccl_one_node, gemm, attention_forward, mlperf")
+                  "nccl_one_node, gemm, attention_forward, mlperf, dl_examples")
       ->required()
       ->type_name("FILE");
   command.add_option("--table", a.table, "only rows whose \"table\" column says so [all]")

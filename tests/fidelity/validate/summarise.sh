@@ -15,7 +15,7 @@ here=$(dirname "$0")
   echo
   "$stepcast" validate --markdown --worst 5 -j "$jobs" \
     "$data"/measured/vtrain/single_node.csv "$data"/measured/vtrain/multi_node.csv "$data"/measured/simumax-b200/steps.csv \
-    "$data"/measured/training_runs.csv "$data"/measured/mlperf_v4_0.csv "$data"/measured/nccl_points.csv \
+    "$data"/measured/training_runs.csv "$data"/measured/mlperf_v4_0.csv "$data"/measured/dl_examples.csv "$data"/measured/nccl_points.csv \
     "$data"/collectives/*/*.csv "$data"/kernels/*/gemm.csv.gz "$data"/kernels/*/attention_forward.csv.gz
   cat "$here/missed-bars.md"
 } > "$here/SUMMARY.md.new"

@@ -71,6 +71,54 @@ TEST_CASE("only rows of the named table are asked", "[validate]") {
   REQUIRE(read_questions(table, test::shipped_book(), {}).list.size() == 2);
 }
 
+TEST_CASE("a line of an example's throughput table asks one step per number format", "[validate]") {
+  const CsvTable table = test::table_of(
+      "model,system,section,fields,source\n"
+      "PyTorch/LanguageModeling/BERT,Pre-training NVIDIA DGX-1 With 32G,s,\"{\"\"GPUs\"\": "
+      "\"\"8\"\", "
+      "\"\"Batch size / GPU (FP32 and FP16)\"\": \"\"2048 and 1024\"\", "
+      "\"\"Accumulation steps (FP32 and FP16)\"\": \"\"512 and 128\"\", "
+      "\"\"Sequence length\"\": \"\"512\"\", \"\"Throughput - FP32(sequences/sec)\"\": "
+      "\"\"149.6\"\", "
+      "\"\"Throughput - mixed precision(sequences/sec)\"\": \"\"586\"\"}\",r\n"
+      "TensorFlow2/LanguageModeling/BERT,NVIDIA DGX A100 (8x A100 80GB),s,\"{\"\"Num Nodes\"\": "
+      "\"\"2\"\", \"\"Sequence Length\"\": \"\"128\"\", "
+      "\"\"Batch size / GPU: mixed precision, TF32\"\": \"\"42 , 22\"\", "
+      "\"\"Gradient Accumulation: mixed precision, TF32\"\": \"\"3 , 6\"\", "
+      "\"\"Global Batch Size: mixed precision, FP32\"\": \"\"2016 , 2112\"\", "
+      "\"\"Throughput - mixed precision\"\": \"\"22,506.23\"\", "
+      "\"\"Weak scaling - mixed precision\"\": \"\"2.0\"\"}\",r\n"
+      "TensorFlow/Classification/ConvNets/resnet50v1.5,NVIDIA DGX-1 (8x V100 "
+      "16G),s,\"{\"\"GPUs\"\": "
+      "\"\"8\"\", \"\"Batch Size / GPU\"\": \"\"128 (FP32) / 256 (AMP)\"\", "
+      "\"\"Throughput - FP32 + XLA\"\": \"\"3170 img/s\"\"}\",r\n"
+      "PyTorch/LanguageModeling/Transformer-XL,NVIDIA DGX-1 (8x V100 16GB),s,\"{\"\"GPUs\"\": "
+      "\"\"8\"\", \"\"Throughput - Mixed precision (tok/s)\"\": \"\"66,716\"\"}\",r\n");
+  const Questions questions = read_questions(table, test::shipped_book(), {});
+  REQUIRE(questions.list.size() == 4);
+  const auto scenario = [&](std::size_t i) {
+    return Json::parse(std::get<StepQuestion>(questions.list[i].what).scenario);
+  };
+  // 2048 samples per GPU and step in 512 micro-batches of 4; 8 GPUs.
+  REQUIRE(scenario(0)["training"]["precision"] == "fp32");
+  REQUIRE(scenario(0)["training"]["micro_batch"] == 4);
+  REQUIRE(questions.list[0].measures[0].measured == Approx(2048 * 8 / 149.6));
+  REQUIRE(scenario(1)["training"]["precision"] == "fp16");
+  REQUIRE(scenario(1)["training"]["micro_batch"] == 8);
+  REQUIRE(scenario(1)["cluster"]["preset"] == "dgx-v100");
+  REQUIRE(questions.list[1].measures[0].measured == Approx(1024 * 8 / 586.0));
+  // The global batch is printed, so 42 is the micro-batch although 3 divides it: 42 x 3 x 16 GPUs.
+  REQUIRE(scenario(2)["training"]["micro_batch"] == 42);
+  REQUIRE(scenario(2)["training"]["global_batch"] == 2016);
+  REQUIRE(scenario(2)["cluster"]["nodes"] == 2);
+  REQUIRE(questions.list[2].measures[0].measured == Approx(2016 / 22506.23));
+  REQUIRE(scenario(3)["training"]["micro_batch"] == 128);
+  REQUIRE(questions.list[3].measures[0].measured == Approx(128 * 8 / 3170.0));
+  REQUIRE(questions.skipped.size() == 1);
+  REQUIRE(questions.skipped[0].reason ==
+          "segment memory and relative positions (Transformer-XL) are not modelled");
+}
+
 TEST_CASE("points of a sweep are one question sorted by size with faulty runs left out",
           "[validate]") {
   const std::string folder =
