@@ -116,20 +116,19 @@ ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profil
       step_edges_s_(parameter(profile, "step_edges_us", 0) * 1e-6),
       hand_over_s_(parameter(profile, "stream_hand_over_us", 0) * 1e-6),
       overlap_slowdown_comm_(profile.kernels.overlap_slowdown_comm),
-      habits_(profile.kernels, scenario.strategy.framework),
+      habits_(profile, scenario.strategy.framework),
       collectives_(profile.collectives, node, scenario.cluster.fabric,
                    scenario.strategy.collective_algorithm) {}
 
-CollectiveHabits::CollectiveHabits(const KernelProfile& kernels, const std::string& framework) {
-  const auto parameter = [&](const char* name, double fallback) {
-    const auto found = kernels.parameters.find(std::string(name) + "/" + framework);
-    return found == kernels.parameters.end() ? fallback : found->second;
+CollectiveHabits::CollectiveHabits(const Profile& profile, const std::string& framework) {
+  const auto habit = [&](const char* name, double fallback) {
+    return parameter(profile, std::string(name) + "/" + framework, fallback);
   };
-  issue_s = parameter("collective_issue_us", 0) * 1e-6;
-  issue_per_peer_s = parameter("collective_issue_us_per_peer", 0) * 1e-6;
-  wait_per_peer_s = parameter("collective_wait_us_per_peer", 0) * 1e-6;
-  per_layer = std::max(1.0, parameter("collectives_per_layer", 1));
-  list_copy_s = parameter("list_copy_us", 0) * 1e-6;
+  issue_s = habit("collective_issue_us", 0) * 1e-6;
+  issue_per_peer_s = habit("collective_issue_us_per_peer", 0) * 1e-6;
+  wait_per_peer_s = habit("collective_wait_us_per_peer", 0) * 1e-6;
+  per_layer = std::max(1.0, habit("collectives_per_layer", 1));
+  list_copy_s = habit("list_copy_us", 0) * 1e-6;
 }
 
 /// A collective of the step graph. ZeRO-3 may move a layer's tensors one after the other, and copy

@@ -52,7 +52,7 @@ struct CodecFactors {
 /// How a generation of a framework calls collectives: parameters of the profile with the
 /// framework's name behind a slash (scenarios/profiles/README.md).
 struct CollectiveHabits {
-  CollectiveHabits(const KernelProfile& kernels, const std::string& framework);
+  CollectiveHabits(const Profile& profile, const std::string& framework);
   /// Host time of a collective among a layer's ranks: process-group dispatch, work object, stream
   /// events. 0: as a launch.
   double issue_s = 0, issue_per_peer_s = 0;
