@@ -3,6 +3,7 @@
 
 #include "sim/engine/simulate.hpp"
 #include "sim/io/json_fwd.hpp"
+#include "sim/report/compare/compare.hpp"
 
 namespace stepcast {
 /// "0.1.0"
@@ -28,10 +29,4 @@ std::string report_text(const Json& report);
 Json collective_sweep_json(const Scenario& scenario, const Profile& profile,
                            const std::vector<SweepPoint>& points, const RunFacts& facts);
 std::string collective_sweep_text(const Json& report);
-
-/// What differs between two step reports: step, throughput and every category, b against a.
-/// Throws InputError when either is no step report (`a_name` and `b_name` are the files).
-Json comparison_json(const Json& a, const Json& b, const std::string& a_name,
-                     const std::string& b_name);
-std::string comparison_text(const Json& comparison);
 }  // namespace stepcast

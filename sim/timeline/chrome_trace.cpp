@@ -7,6 +7,12 @@
 #include "sim/timeline/json_file.hpp"
 
 namespace stepcast {
+std::string payload_args(const Payload& payload) {
+  return fmt::format(",\"collective\":{},\"group\":{},\"group_size\":{},\"bytes\":{}",
+                     json_quoted(payload.collective), json_quoted(payload.group),
+                     payload.group_size, payload.bytes);
+}
+
 void write_chrome_trace(const Timeline& timeline, const std::string& path) {
   TraceFile out(path);
   // Tracks of a rank stand together, in the order in which the timeline lists them; tid counts from
@@ -63,6 +69,8 @@ void write_chrome_trace(const Timeline& timeline, const std::string& path) {
         next(), json_quoted(timeline.names.text_of(span.name)), text_of(span.category), track.node,
         tid[span.track], us_text(span.start), us_text(span.end - span.start), track.rank);
     if (span.micro_batch >= 0) out.add(",\"micro_batch\":{}", span.micro_batch);
+    if (span.payload >= 0)
+      out.add("{}", payload_args(timeline.payloads[static_cast<std::size_t>(span.payload)]));
     out.add("}}}}");
   }
   std::size_t id = 0;

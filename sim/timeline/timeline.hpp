@@ -27,12 +27,22 @@ struct Track {
   int node = 0, rank = 0;
   std::string stream;
 };
+/// What a span of communication moves.
+struct Payload {
+  std::string collective;  // "all_reduce", "send_recv"
+  /// Family and instance, the same text on every member: "dp: rank 0" is the data-parallel group of
+  /// rank 0.
+  std::string group;
+  int group_size = 0;      // ranks in the group
+  std::int64_t bytes = 0;  // S as nccl-tests counts it: the full buffer
+};
 struct Span {
   std::uint32_t track = 0;
   NameId name = 0;
   Category category = Category::compute;
   Nanoseconds start = 0, end = 0;  // half-open
   std::int32_t micro_batch = -1;
+  std::int32_t payload = -1;  // index into Timeline::payloads; -1 = none, or not known
 };
 /// An arrow between two moments on two tracks (a message, or launch to kernel).
 struct Flow {
@@ -46,6 +56,7 @@ struct Timeline {
   std::vector<Track> tracks;
   std::vector<Span> spans;
   std::vector<Flow> flows;
+  std::vector<Payload> payloads;
   std::string origin;  // "simulated" or "measured"
 };
 }  // namespace stepcast

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/timeline/chrome_trace.hpp"
 #include "sim/timeline/export/export.hpp"
 #include "sim/timeline/json_file.hpp"
 #include "sim/timeline/stats/area_scan.hpp"
@@ -47,9 +48,10 @@ class Trimmed {
             const Op& op = trace_.op(s);
             out_.add(
                 "{}{{\"ph\":\"X\",\"name\":{},\"cat\":{},\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{}"
-                "}}",
+                "{}}}",
                 next(), json_quoted(trace_.text(op.name)), json_quoted(trace_.text(op.category)),
-                pid_of(track), track + 1, us_text(trace_.start(s)), us_text(trace_.duration(s)));
+                pid_of(track), track + 1, us_text(trace_.start(s)), us_text(trace_.duration(s)),
+                args_of(s));
             has_left[s] = 1;
             ++count;
           }
@@ -74,6 +76,18 @@ class Trimmed {
     return trace_.ranks()[rank].rank >= 0
                ? trace_.ranks()[rank].node
                : static_cast<std::uint32_t>(trace_.nodes().size()) + rank;
+  }
+  /// What a collective moves stays with it; other arguments stand in the source file only.
+  std::string args_of(SliceId s) const {
+    const auto& all = trace_.collectives();
+    const auto at =
+        std::lower_bound(all.begin(), all.end(), s,
+                         [](const CollectiveSlice& c, SliceId id) { return c.slice < id; });
+    if (at == all.end() || at->slice != s) return {};
+    const std::string args =
+        payload_args({std::string(trace_.text(at->kind)), std::string(trace_.text(at->group)),
+                      static_cast<int>(at->group_size), at->bytes});
+    return ",\"args\":{" + args.substr(1) + "}";
   }
   void metadata(const char* name, std::uint32_t pid, std::uint32_t tid, const std::string& args) {
     out_.add("{}{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{{}}}}}", next(),

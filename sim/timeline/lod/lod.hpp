@@ -87,8 +87,8 @@ class LodPyramid {
   /// Always from the slices; false when stopped.
   bool query_exact(const LodQuery& query, std::span<LodCell> cells,
                    std::stop_token stop = {}) const;
-  /// A frame may look at this many slices one by one: about 1.5 ms.
-  static constexpr std::size_t kExactSlices = 300'000;
+  /// A frame may look at this many slices one by one: about 2 ms.
+  static constexpr std::size_t kExactSlices = 100'000;
 
  private:
   struct Levels;

@@ -24,8 +24,9 @@ LodCell cell_of(std::span<const CategorySum> sums, double area) {
   // Lanes drawn over each other may hold more than the area.
   const double scale = 15.0 / std::max(area, total);
   // Whatever is there at all is seen: a fifteenth at least.
-  int first_part = std::max(1, static_cast<int>(std::lround(first->time * scale)));
-  int second_part = second == nullptr ? 0 : static_cast<int>(std::lround(second->time * scale));
+  const auto part = [scale](double time) { return static_cast<int>(time * scale + 0.5); };
+  int first_part = std::max(1, part(first->time));
+  int second_part = second == nullptr ? 0 : part(second->time);
   if (second != nullptr && is_rare(second->category)) {
     second_part = std::max(1, second_part);
     first_part = std::min(first_part, 15 - second_part);

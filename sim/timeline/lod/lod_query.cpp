@@ -4,64 +4,52 @@
 #include <cstring>
 
 #include "sim/core/assert.hpp"
+#include "sim/timeline/lod/cell_sums.hpp"
+#include "sim/timeline/lod/pixel_runs.hpp"
 #include "sim/timeline/lod/pyramid.hpp"
 
 namespace stepcast::trace {
 namespace {
+/// Work of drawing exactly, in slices of a lane (about 20 ns, measured): a row's searches, and a
+/// slice of a state row, whose lanes are swept against each other.
+constexpr double kRowWork = 5, kStateWork = 3;
+
 /// Left border of a pixel column; integer, so that columns tile the window exactly.
 Nanoseconds column_begin(const LodQuery& q, int x) {
   const Nanoseconds span = q.end - q.begin, width = q.width;
   return q.begin + span / width * x + span % width * x / width;
 }
 
-/// One lane that is a row of its own: slices do not overlap, so pixels are written in order and
-/// whole runs at once.
-void draw_lane(const TraceStore& trace, LaneId lane, const LodQuery& q, std::span<LodCell> out) {
-  std::fill(out.begin(), out.end(), LodCell{0});
-  const double a_pixel = static_cast<double>(q.end - q.begin) / q.width, pixels_a_ns = 1 / a_pixel;
-  std::array<CategorySum, 4>
-      sums;  // of the pixel being gathered; more categories in one pixel are folded into the last
-  std::size_t count = 0;
-  int pixel = -1;
-  const auto flush = [&] {
-    if (pixel >= 0 && count > 0)
-      out[static_cast<std::size_t>(pixel)] = cell_of(std::span(sums.data(), count), a_pixel);
-    count = 0;
+/// What one row shows in the window, into the columns of its line. A slice without length counts as
+/// half a nanosecond, so that it is seen where it stands alone.
+void gather_row(const TraceStore& trace, const std::vector<SliceCategory>& state_of_op,
+                const LodRow& row, const LodQuery& q, PixelRuns& runs) {
+  const double pixels_a_ns = q.width / static_cast<double>(q.end - q.begin);
+  const double width = q.width, least = 0.5 * pixels_a_ns;
+  const auto gather = [&](Nanoseconds begin, Nanoseconds end, SliceCategory category) {
+    const double from = std::clamp(static_cast<double>(begin - q.begin) * pixels_a_ns, 0.0, width);
+    runs.add(category, from,
+             std::clamp(static_cast<double>(end - q.begin) * pixels_a_ns, from + least,
+                        std::max(width, from + least)));
   };
-  const auto gather = [&](int x, SliceCategory category, double time) {
-    if (x != pixel) flush(), pixel = x;
-    for (std::size_t i = 0; i < count; ++i)
-      if (sums[i].category == category) {
-        sums[i].time += time;
-        return;
-      }
-    if (count < sums.size())
-      sums[count++] = {category, time};
-    else if (is_rare(category))
-      sums.back() = {category, time};
-  };
-  const LaneInfo& l = trace.lanes()[lane];
-  const int last_pixel = q.width - 1;
-  for (SliceId s = trace.first_ending_after(lane, q.begin); s < l.first + l.count; ++s) {
-    const Nanoseconds start = trace.start(s);
-    if (start >= q.end) break;
-    const SliceCategory category = trace.category(s);
-    const double from = std::max(0.0, static_cast<double>(start - q.begin) * pixels_a_ns);
-    const double to =
-        std::min<double>(q.width, static_cast<double>(trace.end(s) - q.begin) * pixels_a_ns);
-    const int first = std::min(last_pixel, static_cast<int>(from)),
-              last = std::min(last_pixel, static_cast<int>(to));
-    if (first == last) {
-      gather(first, category,
-             std::max((to - from) * a_pixel, 0.5));  // also without length it is seen
-      continue;
+  if (row.is_state) return sweep_states(trace, state_of_op, row, q.begin, q.end, gather);
+  for (const LaneId lane : row.lanes) {
+    const LaneInfo& l = trace.lanes()[lane];
+    for (SliceId s = trace.first_ending_after(lane, q.begin); s < l.first + l.count; ++s) {
+      const Nanoseconds start = trace.start(s);
+      if (start >= q.end) break;
+      gather(start, start + trace.duration(s), trace.category(s));
     }
-    gather(first, category, (first + 1 - from) * a_pixel);
-    if (last > first + 1)
-      std::fill(out.begin() + first + 1, out.begin() + last, lod_cell(category, 15));
-    if (to > last) gather(last, category, (to - last) * a_pixel);
   }
-  flush();
+}
+/// First and last row that a line of pixels shows; last < first: none.
+std::pair<std::int64_t, std::int64_t> rows_of_line(const LodQuery& q, int y, std::size_t rows) {
+  const double a_pixel = q.rows / q.height;
+  const auto first = static_cast<std::int64_t>(std::floor(q.first_row + y * a_pixel));
+  auto last = static_cast<std::int64_t>(std::ceil(q.first_row + (y + 1) * a_pixel)) - 1;
+  if (a_pixel <= 1) last = first;  // a pixel shows the row its upper edge lies in
+  return {std::max<std::int64_t>(0, first),
+          std::min<std::int64_t>(last, static_cast<std::int64_t>(rows) - 1)};
 }
 }  // namespace
 
@@ -73,42 +61,24 @@ bool LodPyramid::query_exact(const LodQuery& q, std::span<LodCell> cells,
           cells.size() == static_cast<std::size_t>(q.width) * static_cast<std::size_t>(q.height),
       "callers give cells of the window's size");
   const auto width = static_cast<std::size_t>(q.width);
-  std::fill(cells.begin(), cells.end(), LodCell{0});
-  if (q.end <= q.begin || q.rows <= 0) return true;
-  const double rows_a_pixel = q.rows / q.height;
-  // Sums have integer bins; a pixel that is no whole number of nanoseconds needs finer ones only
-  // below 64 ns a pixel, where a picture has few slices.
-  const Nanoseconds bin = std::max<Nanoseconds>(
-      1, static_cast<Nanoseconds>(std::ceil(static_cast<double>(q.end - q.begin) / q.width)));
-  BinSums sums(width);
-  const LodCell* drawn = nullptr;
+  if (q.end <= q.begin || q.rows <= 0) {
+    std::fill(cells.begin(), cells.end(), LodCell{0});
+    return true;
+  }
+  PixelRuns runs(width);
+  std::span<const LodCell> drawn;
   std::int64_t drawn_row = -1;
   for (int y = 0; y < q.height; ++y) {
     if (stop.stop_requested()) return false;
-    LodCell* out = cells.data() + static_cast<std::size_t>(y) * width;
-    const auto first = static_cast<std::int64_t>(std::floor(q.first_row + y * rows_a_pixel));
-    auto last = static_cast<std::int64_t>(std::ceil(q.first_row + (y + 1) * rows_a_pixel)) - 1;
-    if (rows_a_pixel <= 1) last = first;  // a pixel shows the row its upper edge lies in
-    if (last < 0 || first >= static_cast<std::int64_t>(l.rows.size())) continue;
+    const auto out = cells.subspan(static_cast<std::size_t>(y) * width, width);
+    const auto [first, last] = rows_of_line(q, y, l.rows.size());
     if (first == last && first == drawn_row) {
-      std::memcpy(out, drawn, width * sizeof(LodCell));
+      std::copy(drawn.begin(), drawn.end(), out.begin());
       continue;
     }
-    const auto from = static_cast<std::size_t>(std::max<std::int64_t>(0, first));
-    const auto to = static_cast<std::size_t>(
-        std::min<std::int64_t>(last, static_cast<std::int64_t>(l.rows.size()) - 1));
-    if (from == to && !l.rows[from].is_state && l.rows[from].lanes.size() == 1) {
-      draw_lane(*l.trace, l.rows[from].lanes.front(), q, {out, width});
-    } else {
-      sums.clear();
-      for (std::size_t row = from; row <= to; ++row)
-        add_row(*l.trace, l.state_of_op, l.rows[row], q.begin, q.end, bin, sums);
-      const double area = static_cast<double>(bin) * static_cast<double>(to - from + 1);
-      const double bins_a_pixel =
-          static_cast<double>(q.end - q.begin) / q.width / static_cast<double>(bin);
-      for (std::size_t x = 0; x < width; ++x)
-        out[x] = sums.cell(static_cast<std::size_t>(static_cast<double>(x) * bins_a_pixel), area);
-    }
+    for (std::int64_t row = first; row <= last; ++row)
+      gather_row(*l.trace, l.state_of_op, l.rows[static_cast<std::size_t>(row)], q, runs);
+    runs.write(out, static_cast<double>(std::max<std::int64_t>(1, last - first + 1)));
     drawn = out, drawn_row = first == last ? first : -1;
   }
   return true;
@@ -152,10 +122,10 @@ bool LodPyramid::query(const LodQuery& q, std::span<LodCell> cells) const {
           : std::min(level.by_halving.size() - 1,
                      static_cast<std::size_t>(std::ceil(std::log2(a_pixel / finest))));
   const bool is_sharp = a_pixel >= finest;
-  // Rows summed in one pixel cost more than a lane of its own; a level that is sharp anyway is
-  // taken first there.
-  const bool is_exact_cheap =
-      estimate <= static_cast<double>(kExactSlices) && (last - first) <= 16384;
+  // A level that is sharp anyway is taken first where rows share a pixel.
+  const double work =
+      estimate * (l.rows.front().is_state ? kStateWork : 1) + (last - first) * kRowWork;
+  const bool is_exact_cheap = work <= static_cast<double>(kExactSlices);
   if (is_exact_cheap && (rows_a_pixel <= 1 || !is_sharp)) return query_exact(q, cells);
 
   const auto width = static_cast<std::size_t>(q.width);

@@ -118,7 +118,10 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
     }
     for (std::size_t i = first; i < runs.size(); ++i) {
       runs[i].kind = kind, runs[i].group = group, runs[i].group_size = list.front()->group_size;
-      runs[i].is_complete = runs[i].group_size > 0 && runs[i].members.size() == runs[i].group_size;
+      // A simulated member stands for its lockstep peers and folded replicas.
+      runs[i].is_complete =
+          trace.origin() == "simulated" ||
+          (runs[i].group_size > 0 && runs[i].members.size() == runs[i].group_size);
     }
   }
 

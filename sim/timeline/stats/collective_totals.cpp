@@ -4,15 +4,24 @@
 #include "sim/timeline/stats/collectives.hpp"
 
 namespace stepcast::trace {
-std::vector<CollectiveTotals> collective_totals(const TraceStore&,
+namespace {
+/// The family of groups: what our own writer puts before the instance ("dp: rank 0"), else all of
+/// the text.
+std::string family_of(const std::string& group) { return group.substr(0, group.find(": ")); }
+}  // namespace
+
+std::vector<CollectiveTotals> collective_totals(const TraceStore& trace,
                                                 const std::vector<CollectiveRun>& runs) {
   std::map<std::pair<std::string, std::string>, CollectiveTotals> table;
   std::map<std::pair<std::string, std::string>, std::map<RankId, std::int64_t>> last;
   std::map<std::pair<std::string, std::string>, std::int64_t> measured;
   for (const CollectiveRun& run : runs) {
-    const std::pair key(run.kind, run.group);
+    const std::string op(trace.text(trace.ops()[run.op].name)), group = family_of(run.group);
+    // Kernels of one collective have names by the dozen; our own ops say what is reduced.
+    const bool is_named = group != run.group && op != run.kind;
+    const std::pair key(is_named ? op + " (" + run.kind + ")" : run.kind, group);
     CollectiveTotals& row = table[key];
-    row.kind = run.kind, row.group = run.group;
+    row.kind = key.first, row.group = group;
     ++row.runs;
     row.bytes += run.bytes;
     row.skew_seconds += static_cast<double>(run.skew()) * 1e-9;

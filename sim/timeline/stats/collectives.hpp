@@ -36,6 +36,7 @@ void number_steps(std::vector<CollectiveRun>& runs, const TraceStore& trace, con
 /// the transfer and with the same name.
 Nanoseconds arrival_of(const TraceStore& trace, SliceId member);
 
+/// Sums over the groups of a family ("dp" of "dp: rank 0") and over equal kinds.
 struct CollectiveTotals {
   std::string kind, group;
   std::int64_t runs = 0, bytes = 0;

@@ -29,7 +29,9 @@ Timeline small_timeline() {
                      .name = recv,
                      .category = Category::exposed_pp,
                      .start = 1'234'567,
-                     .end = 1'234'570});
+                     .end = 1'234'570,
+                     .payload = 0});
+  t.payloads.push_back({"send_recv", "pp: rank 0 to 8", 2, 5'000'000'000});
   t.flows.push_back(
       {.from_track = 2, .to_track = 0, .from = 1'234'567, .to = 1'234'570, .name = recv});
   return t;
@@ -55,6 +57,22 @@ TEST_CASE("a trace keeps nanoseconds as decimals of microseconds", "[timeline]")
       CHECK(event["cat"] == "compute");
       CHECK(event["args"]["micro_batch"] == 3);
     }
+}
+
+TEST_CASE("a span that moves data says how much among which ranks", "[timeline]") {
+  const Json trace = written_and_read(".json");
+  int with_payload = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    if (event["name"] == "forward") CHECK(!event["args"].contains("bytes"));
+    if (!event["args"].contains("bytes")) continue;
+    ++with_payload;
+    CHECK(event["args"]["collective"] == "send_recv");
+    CHECK(event["args"]["group"] == "pp: rank 0 to 8");
+    CHECK(event["args"]["group_size"] == 2);
+    CHECK(event["args"]["bytes"] == 5'000'000'000);
+  }
+  CHECK(with_payload == 1);
 }
 
 TEST_CASE("every span and arrow of a trace lies on a named thread of a named process",

@@ -53,6 +53,24 @@ TEST_CASE("a trimmed trace opens again with its rows and slices and arrows and c
   }
 }
 
+TEST_CASE("a collective keeps its bytes and group in a trimmed trace", "[export]") {
+  HandTrace hand;
+  hand.stream(0, "nccl", {{"all_reduce", 0, 100, C::exposed_dp}});
+  hand.builder.identify_last_slice("all_reduce", "dp: rank 0", 8, 1'000'000);
+  hand.stream(0, "compute", {{"f", 0, 100}});
+  const TracePtr t = hand.done();
+  const TempPath file("payload.json");
+  CHECK(export_trimmed(*t, {0, 100, {}}, file.path) == 2);
+  const TracePtr again = open_trace({file.path}).trace;
+  REQUIRE(again->collectives().size() == 1);
+  const CollectiveSlice& c = again->collectives()[0];
+  CHECK(again->name(c.slice) == "all_reduce");
+  CHECK(again->text(c.kind) == "all_reduce");
+  CHECK(again->text(c.group) == "dp: rank 0");
+  CHECK(c.group_size == 8);
+  CHECK(c.bytes == 1'000'000);
+}
+
 TEST_CASE("a filter and lanes limit what is exported", "[export]") {
   HandTrace hand;
   hand.stream(0, "a", {{"x", 0, 10}, {"y", 10, 20}});

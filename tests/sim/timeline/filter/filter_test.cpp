@@ -116,3 +116,38 @@ TEST_CASE("ticks stand where hits begin", "[filter]") {
   const auto ticks = hit_ticks(*t, hits, 0, 10'000, 10);
   CHECK(ticks == std::vector<std::uint8_t>{0, 1, 0, 0, 0, 1, 0, 0, 0, 0});
 }
+
+TEST_CASE("a scan in blocks finds what slice by slice is found", "[filter]") {
+  // Two lanes across several blocks of 4096; durations i % 300 us, one of 5 s (past 32 bits of
+  // nanoseconds), names by turns.
+  HandTrace hand;
+  std::vector<test::HandSlice> list;
+  Nanoseconds at = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const Nanoseconds length = i == 7777 ? 5'000'000'000 : i % 300 * 1000;
+    list.push_back(
+        {"op_" + std::to_string(i % 7), at, at + length, i % 3 == 0 ? C::exposed_dp : C::compute});
+    at += length + 10;
+  }
+  hand.stream(0, "compute", list);
+  hand.stream(1, "gather", list);
+  const TracePtr t = hand.done();
+  for (const char* text :
+       {"dur > 4s", "dur >= 299us", "dur < 1us", "dur in {0ns, 5us, 5s}", "dur > 9s",
+        "op_3 and dur > 100us", "op_1 or (dur < 40us and stream = gather)",
+        "not (op_2 or dur > 50us) and start > 1s", "not dur > 4s and name in {op_1, op_2}",
+        "rank = 1 and not op_0 and (dur < 10us or end > 2s)"}) {
+    INFO(text);
+    const BoundFilter bound(std::get<Filter>(Filter::parse(text)), t);
+    std::vector<SliceId> one_by_one;
+    for (SliceId s = 0; s < t->slices(); ++s)
+      if (bound.matches(s)) one_by_one.push_back(s);
+    const BoundFilter::Hits hits = bound.find();
+    CHECK(hits.slices == one_by_one);
+    CHECK(hits.total == static_cast<std::int64_t>(one_by_one.size()));
+    CHECK(bound.find(3).slices.size() == std::min<std::size_t>(3, one_by_one.size()));
+  }
+  // 2 lanes x 1 slice of 5 s; 2 x 33 of 299 us (i % 300 = 299 below 10 000) and the 5 s ones
+  CHECK(BoundFilter(std::get<Filter>(Filter::parse("dur > 4s")), t).find().total == 2);
+  CHECK(BoundFilter(std::get<Filter>(Filter::parse("dur >= 299us")), t).find().total == 68);
+}

@@ -1,3 +1,4 @@
+#include "sim/timeline/chrome_trace.hpp"
 #include "sim/timeline/stats/critical_path.hpp"
 #include "sim/timeline/stats/op_statistics.hpp"
 #include "sim/timeline/stats/ranks.hpp"
@@ -226,4 +227,43 @@ TEST_CASE("the critical path follows a message to its sender", "[stats]") {
   CHECK(path.rank_changes == 1);
   CHECK(path.seconds_total == Approx(150e-9));
   CHECK(path.gap_seconds == 0);
+}
+
+TEST_CASE("a trace that stepcast wrote tells bytes and bus bandwidth of its collectives",
+          "[stats]") {
+  // Two data-parallel groups of eight ranks, two shown of each; S = 8 MB in 40 us = 200 GB/s;
+  // times 2 * 7 / 8 = 350 GB/s.
+  Timeline timeline;
+  timeline.origin = "simulated";
+  const NameId reduce = timeline.names.id_of("grad_reduce");
+  for (int rank = 0; rank < 4; ++rank) {
+    timeline.tracks.push_back({0, rank, "gradient"});
+    timeline.spans.push_back({.track = static_cast<std::uint32_t>(rank),
+                              .name = reduce,
+                              .category = Category::exposed_dp,
+                              .start = 1000,
+                              .end = 41'000,
+                              .payload = rank % 2});
+  }
+  for (int group = 0; group < 2; ++group)
+    timeline.payloads.push_back({"all_reduce", "dp: rank " + std::to_string(group), 8, 8'000'000});
+  const test::TempPath file("payload.json");
+  write_chrome_trace(timeline, file.path);
+  const TracePtr t = open_trace({file.path}).trace;
+  const auto runs = collective_runs(*t);
+  REQUIRE(runs.size() == 2);
+  for (const CollectiveRun& run : runs) {
+    CHECK(run.members.size() == 2);
+    CHECK(run.group_size == 8);
+    CHECK(run.bytes == 8'000'000);
+    CHECK(run.busbw_GBps == Approx(350));
+    CHECK(run.is_complete);
+  }
+  // Groups of one family are one row, named by the op.
+  const auto totals = collective_totals(*t, runs);
+  REQUIRE(totals.size() == 1);
+  CHECK(totals[0].kind == "grad_reduce (all_reduce)");
+  CHECK(totals[0].group == "dp");
+  CHECK(totals[0].bytes == 16'000'000);
+  CHECK(totals[0].mean_busbw_GBps == Approx(350));
 }

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "sim/io/json.hpp"
-#include "sim/report/report.hpp"
+#include "sim/report/compare/compare.hpp"
 
 namespace stepcast {
 namespace {

@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <future>
+
+#include "sim/timeline/filter/bound_tree.hpp"
+
+namespace stepcast::trace {
+namespace {
+constexpr std::uint32_t kBlock = 4096;  // slices tested together: masks and columns stay in cache
+constexpr std::size_t kSlicesForTwo = 500'000;  // fewer are found before a thread has started
+using Mask = std::array<std::uint8_t, kBlock>;  // 1: passes
+}  // namespace
+
+/// One test at a time over a block of a packed column, in loops without branches; a test that needs
+/// more than a column looks only at slices that the tests before it left.
+class BoundFilter::Bound::Scan {
+ public:
+  Scan(const Bound& bound, std::size_t limit, std::stop_token stop)
+      : bound_(bound), trace_(*bound.trace), limit_(limit), stop_(std::move(stop)) {}
+
+  Hits find(LaneId from, LaneId to) {
+    Hits hits;
+    for (LaneId lane = from; lane < to; ++lane) {
+      if (!bound_.lane_passes(lane)) continue;
+      const LaneInfo& l = trace_.lanes()[lane];
+      for (std::uint32_t at = 0; at < l.count; at += kBlock) {
+        if (stop_.stop_requested()) {
+          hits.is_complete = false;
+          return hits;
+        }
+        take(l.first + at, std::min(kBlock, l.count - at), lane, hits);
+      }
+    }
+    return hits;
+  }
+
+ private:
+  void take(SliceId first, std::uint32_t count, LaneId lane, Hits& hits) const {
+    Mask mask;
+    std::fill_n(mask.begin(), count, std::uint8_t{1});
+    keep_ops(bound_.op_passes, first, count, mask);
+    for (const Node* node : bound_.rest) keep(*node, first, count, lane, mask);
+    for (std::uint32_t i = 0; i < count;) {
+      std::uint64_t eight = 0;
+      if (i + 8 <= count && (std::memcpy(&eight, mask.data() + i, 8), eight == 0)) {
+        i += 8;
+        continue;
+      }
+      const std::uint32_t until = std::min(count, i + 8);
+      for (; i < until; ++i) {
+        if (mask[i] == 0) continue;
+        ++hits.total;
+        if (hits.slices.size() < limit_) hits.slices.push_back(first + i);
+      }
+    }
+  }
+  void keep_ops(const std::vector<char>& passes, SliceId first, std::uint32_t count,
+                Mask& mask) const {
+    if (!trace_.op_high().empty()) {
+      for (std::uint32_t i = 0; i < count; ++i)
+        mask[i] &= static_cast<std::uint8_t>(passes[trace_.op_id(first + i)]);
+      return;
+    }
+    const std::uint16_t* ops = trace_.op_low().data() + first;
+    for (std::uint32_t i = 0; i < count; ++i) mask[i] &= static_cast<std::uint8_t>(passes[ops[i]]);
+  }
+  void keep_durations(const Node& node, SliceId first, std::uint32_t count, Mask& mask) const {
+    constexpr Nanoseconds kMost = TraceStore::kLong - 1;
+    if (node.least > node.most || node.most < 0) {
+      std::fill_n(mask.begin(), count, std::uint8_t{0});
+      return;
+    }
+    const auto least = static_cast<std::uint32_t>(std::clamp<Nanoseconds>(node.least, 0, kMost)),
+               most = static_cast<std::uint32_t>(std::clamp<Nanoseconds>(node.most, 0, kMost));
+    const std::uint32_t* durations = trace_.durations().data() + first;
+    const bool has_long = !trace_.parts().long_durations.empty();
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const bool passes = durations[i] >= least && durations[i] <= most && node.least <= kMost;
+      if (has_long && durations[i] == TraceStore::kLong)
+        mask[i] &= static_cast<std::uint8_t>(bound_.passes(node, first + i, 0, 0));
+      else
+        mask[i] &= static_cast<std::uint8_t>(passes);
+    }
+  }
+  /// Clears what does not pass the node.
+  void keep(const Node& node, SliceId first, std::uint32_t count, LaneId lane, Mask& mask) const {
+    switch (node.kind) {
+      case FilterNode::Kind::all_of:
+        for (const Node& child : node.children) keep(child, first, count, lane, mask);
+        return;
+      case FilterNode::Kind::any_of: {
+        Mask rest = mask;  // what no child took yet
+        Mask child_mask;
+        for (const Node& child : node.children) {
+          std::copy_n(rest.begin(), count, child_mask.begin());
+          keep(child, first, count, lane, child_mask);
+          for (std::uint32_t i = 0; i < count; ++i)
+            rest[i] &= static_cast<std::uint8_t>(child_mask[i] ^ 1);
+        }
+        for (std::uint32_t i = 0; i < count; ++i) mask[i] &= static_cast<std::uint8_t>(rest[i] ^ 1);
+        return;
+      }
+      case FilterNode::Kind::none_of: {
+        Mask child_mask = mask;
+        keep(node.children.front(), first, count, lane, child_mask);
+        for (std::uint32_t i = 0; i < count; ++i)
+          mask[i] &= static_cast<std::uint8_t>(child_mask[i] ^ 1);
+        return;
+      }
+      case FilterNode::Kind::text:
+      case FilterNode::Kind::number:
+        break;
+    }
+    if (node.on == On::op) return keep_ops(node.answers, first, count, mask);
+    if (node.is_one_range_of_dur) return keep_durations(node, first, count, mask);
+    if (node.on == On::lane) {
+      if (node.answers[lane] == 0) std::fill_n(mask.begin(), count, std::uint8_t{0});
+      return;
+    }
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (mask[i] != 0)
+        mask[i] = static_cast<std::uint8_t>(bound_.passes(node, first + i, 0, lane));
+  }
+
+  const Bound& bound_;
+  const TraceStore& trace_;
+  std::size_t limit_;
+  std::stop_token stop_;
+};
+
+BoundFilter::Hits BoundFilter::find(std::size_t limit, std::stop_token stop) const {
+  const auto& lanes = bound_->trace->lanes();
+  const auto all = static_cast<LaneId>(lanes.size());
+  if (bound_->trace->slices() < kSlicesForTwo)
+    return Bound::Scan(*bound_, limit, stop).find(0, all);
+  // Two halves of the slices side by side; lanes are in order of their slices.
+  const auto half =
+      static_cast<LaneId>(std::partition_point(lanes.begin(), lanes.end(),
+                                               [&](const LaneInfo& l) {
+                                                 return l.first < bound_->trace->slices() / 2;
+                                               }) -
+                          lanes.begin());
+  auto second = std::async(std::launch::async,
+                           [&] { return Bound::Scan(*bound_, limit, stop).find(half, all); });
+  Hits hits = Bound::Scan(*bound_, limit, stop).find(0, half);
+  const Hits more = second.get();
+  hits.total += more.total;
+  hits.is_complete = hits.is_complete && more.is_complete;
+  const auto room = std::min(limit - hits.slices.size(), more.slices.size());
+  hits.slices.insert(hits.slices.end(), more.slices.begin(),
+                     more.slices.begin() + static_cast<std::ptrdiff_t>(room));
+  return hits;
+}
+}  // namespace stepcast::trace
