@@ -15,6 +15,7 @@ struct Key {
   double* (*number)(DataSpec&) = nullptr;  // one of the two is set
   int* (*count)(DataSpec&) = nullptr;
   double unit = 1;
+  int most = 1 << 20;  // of a count
 };
 constexpr Key kNodeRate{"/data/storage/node_GBps", [](DataSpec& d) { return &d.storage.node_rate; },
                         nullptr, 1e9};
@@ -31,8 +32,10 @@ constexpr Key kCacheRate{"/data/cache/GBps", [](DataSpec& d) { return &d.cache.r
 constexpr Key kCores{"/data/cores", nullptr, [](DataSpec& d) { return &d.cores; }};
 constexpr Key kLoaderNodes{"/data/loader_nodes/count", nullptr,
                            [](DataSpec& d) { return &d.loader_nodes.count; }};
-constexpr Key kWorkers{"/data/workers", nullptr, [](DataSpec& d) { return &d.workers; }};
-constexpr Key kPrefetch{"/data/prefetch", nullptr, [](DataSpec& d) { return &d.prefetch; }};
+// As many as a scenario may say.
+constexpr Key kWorkers{"/data/workers", nullptr, [](DataSpec& d) { return &d.workers; }, 1, 1024};
+constexpr Key kPrefetch{"/data/prefetch", nullptr, [](DataSpec& d) { return &d.prefetch; }, 1,
+                        4096};
 
 /// A bound and the key that lifts it: the bound grows in proportion to the key.
 struct Lever {
@@ -145,10 +148,10 @@ DataRemedy pull(const Key& key, double factor, DataSpec& data) {
     remedy.to = number / key.unit;
     return remedy;
   }
-  constexpr double kMost = 1 << 20;
   int& count = *key.count(data);
   remedy.from = count;
-  count = static_cast<int>(std::min(kMost, std::ceil(std::max(1, count) * factor - 1e-9)));
+  count =
+      static_cast<int>(std::min<double>(key.most, std::ceil(std::max(1, count) * factor - 1e-9)));
   remedy.to = count;
   // More workers come with places for their batches, as PyTorch's prefetch_factor gives them.
   if (&count == &data.workers) data.prefetch = std::max(data.prefetch, 2 * data.workers);

@@ -252,7 +252,9 @@ class Assembly {
       scenario_.mitigation = read_mitigation(*mitigation);
     if (auto sync = r.object("sync")) scenario_.sync = read_sync(*sync, nodes);
     if (auto converge = r.object("converge")) scenario_.converge = read_converge(*converge);
-    if (auto data = r.object("data"); data && has_model && has_training) read_data_section(*data);
+    if (auto data = r.object("data");
+        data && merged_["data"].is_object() && has_model && has_training)
+      read_data_section(*data);
     if (has_cluster_ && has_layout && problems_.empty())
       check_tradeoffs(scenario_, file_, problems_);
     check_link_events();

@@ -132,3 +132,13 @@ TEST_CASE("a deep queue and a shuffle buffer take host memory and time before th
   CHECK(buffered.host_bytes_per_node == Approx(4.0 * (4 * 10 * 2e6 + 500 * 1e6)));
   CHECK(buffered.first_batch_s > plain.first_batch_s + 5);  // 4000 samples at 400 a second
 }
+
+TEST_CASE("a need that no number of workers meets is said not to be met", "[data]") {
+  DataSpec d = megabytes();
+  d.storage.latency_s = 600;  // 1024 workers x 8 processes x 10 samples in 6000 s: 13.6 a second
+  const DataForecast f = data_forecast(d, two_nodes(), 0.16);
+  CHECK_FALSE(f.is_cured);
+  REQUIRE_FALSE(f.remedies.empty());
+  CHECK(f.remedies[0].key == "/data/workers");
+  CHECK(f.remedies[0].to == 1024);
+}

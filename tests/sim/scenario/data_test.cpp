@@ -107,6 +107,7 @@ TEST_CASE("a missing or unknown storage is one problem", "[scenario]") {
   CHECK(unknown.place == "/data/storage/preset");
   CHECK(unknown.hint == "did you mean \"s3-like\"?");
   CHECK(problem_of(R"({"storage": 3})").place == "/data/storage");
+  CHECK(problem_of("[]").message == "found [], expected an object");
   CHECK(problem_of(R"({"storage": {"kind": "nvme"}})").message == "states no limit");
   CHECK(problem_of(R"({"storage": {"kind": "nvme", "latency_us": 9, "shared_GBps": 5}})").place ==
         "/data/storage/shared_GBps");
