@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "sim/cost/kernel_cost.hpp"
@@ -18,10 +19,23 @@ constexpr double kUnmeasuredUtilisation = 0.7;
 /// train/tr11-176B-ml/chronicles-prequel.md, cuBLAS 11 on A100): 8 and 13 times its products, alike
 /// in two pairs of rows each.
 double misalignment_factor(const GemmShape& shape, Precision precision) {
-  if (shape.batch <= 1 || shape.grouped) return 1;
+  if (shape.batch <= 1 || shape.grouped || precision == Precision::fp32) return 1;
   const std::int64_t bytes = bytes_per_element(precision), row = std::gcd(shape.k, shape.n) * bytes;
   if (row % 16 == 0) return 1;
   return row % 8 == 0 ? 8 : 13;
+}
+
+/// What kernels without tensor cores reach of the fp32 peak on small products, assumed. A library
+/// that finds no fast kernel takes such a one, so misalignment costs no more than all its flops
+/// there: a recommender's 27 x 27 products of 128 columns move bytes and hardly compute.
+constexpr double kPlainKernelShare = 0.25;
+
+Seconds misaligned_time(const CostContext& context, const GemmShape& shape, Precision precision,
+                        Flops flops, Seconds aligned) {
+  const double factor = misalignment_factor(shape, precision);
+  const double plain = kPlainKernelShare * context.gpu.peak(Precision::fp32).value;
+  if (factor == 1 || plain <= 0) return aligned * factor;
+  return std::min(aligned * factor, aligned + Seconds(flops.value / plain));
 }
 }  // namespace
 
@@ -47,8 +61,7 @@ OpCost gemm_cost(const CostContext& context, const GemmShape& shape, Precision w
   cost.duration = roofline / found.value;
   cost.relative_sigma = sigma_from_mean_error(context.kernels.family(family.name)->hold_out_error);
 
-  double factor =
-      context.sustained_gemm(amounts.flops, precision) * misalignment_factor(shape, precision);
+  double factor = context.sustained_gemm(amounts.flops, precision);
   const double flops = amounts.flops.value;
   if (shape.grouped) {
     factor *= context.factor(
@@ -62,7 +75,7 @@ OpCost gemm_cost(const CostContext& context, const GemmShape& shape, Precision w
     factor *= context.factor(
         pass == Pass::backward_data ? "gemm_backward_data" : "gemm_backward_weight", flops, 1.0);
   }
-  cost.duration = cost.duration * factor;
+  cost.duration = misaligned_time(context, shape, precision, amounts.flops, cost.duration * factor);
 
   cost.is_extrapolated = !found.is_inside || family.is_borrowed || precision != wanted;
   if (cost.is_extrapolated) {

@@ -55,6 +55,27 @@ CostOptions burst() {
 }
 }  // namespace
 
+TEST_CASE("a misaligned batched product costs no more than a kernel without tensor cores",
+          "[cost]") {
+  Profile p = half_speed();
+  p.gpu.peak_flops[static_cast<std::size_t>(Precision::fp32)] = 5e12;  // plain kernels: 1.25e12
+  CostOptions burst;
+  burst.is_burst = true;
+  const CostModel model(p, p.gpu, burst);
+  const auto time = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+    Op op;
+    op.shape = GemmShape{m, n, k, batch, false};
+    return model.cost(op).duration.value;
+  };
+  // Moves (27 x 128 x 2 + 27 x 27) x 2 B x 65536 = 1.0015 GB: 2.003 ms at half the bandwidth.
+  // 2 x 27 x 27 x 128 x 65536 = 12.231 GF take 9.785 ms in plain kernels, less than 13 x 2.003.
+  REQUIRE(time(27, 27, 128, 65536) == Approx(2.003e-3 + 9.785e-3).epsilon(1e-3));
+  // Attention scores: (2048 x 108 + 2050 x 108 + 2048 x 2050) x 2 B x 96 = 0.8911 GB against
+  // 87.06 GF in 0.8706 ms, so 1.782 ms; 13 times that is less than 69.6 ms in plain kernels.
+  REQUIRE(time(2048, 2050, 108, 96) == Approx(13 * 1.782e-3).epsilon(1e-3));
+  REQUIRE(time(32, 32, 128, 65536) < 3e-3);  // aligned
+}
+
 TEST_CASE("a GEMM inside the measured range takes roofline over utilisation", "[cost]") {
   const Profile p = half_speed();
   // 2 * 1024^3 / 100e12 = 21.475 us, at half of it 42.95 us
