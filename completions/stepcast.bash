@@ -9,6 +9,9 @@ _stepcast_commands() {
 _stepcast_kinds() {  # of stepcast list: "kind KIND REQUIRED  models | clusters | ..."
   stepcast list --help 2>/dev/null | sed -n 's/^ *kind KIND REQUIRED *//p' | tr -d '|'
 }
+_stepcast_choices() {  # of export: "target TARGET REQUIRED  torchrun | slurm | ..."
+  stepcast "$1" --help 2>/dev/null | sed -n 's/^ *target TARGET REQUIRED *//p' | tr -d '|'
+}
 _stepcast() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
   if [ "$COMP_CWORD" = 1 ]; then
@@ -19,6 +22,8 @@ _stepcast() {
     --engine) mapfile -t COMPREPLY < <(compgen -W "$(_stepcast_names engines)" -- "$current"); return ;;
     --profile) mapfile -t COMPREPLY < <(compgen -f -W "$(_stepcast_names profiles)" -- "$current"); return ;;
     -o|--output|--chart) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
+    --cluster) mapfile -t COMPREPLY < <(compgen -W "$(_stepcast_names clusters)" -- "$current"); return ;;
+    --model) mapfile -t COMPREPLY < <(compgen -W "$(_stepcast_names models)" -- "$current"); return ;;
     --set|--vary|--seed|--runs|--steps|--jobs|-j) COMPREPLY=(); return ;;
   esac
   case $current in
@@ -28,6 +33,12 @@ _stepcast() {
       return ;;
   esac
   case $command in
+    export)
+      if [ "$COMP_CWORD" = 2 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_stepcast_choices "$command")" -- "$current")
+      else
+        mapfile -t COMPREPLY < <(compgen -f -W "$(_stepcast_names jobs)" -- "$current")
+      fi ;;
     list) mapfile -t COMPREPLY < <(compgen -W "$(_stepcast_kinds)" -- "$current") ;;
     simulate|sweep|converge|stragglers|check) mapfile -t COMPREPLY < <(compgen -f -W "$(_stepcast_names jobs)" -- "$current") ;;
     *) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;

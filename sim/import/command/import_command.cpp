@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "sim/core/result.hpp"
+#include "sim/import/command/k8s_import.hpp"
 #include "sim/import/command/load.hpp"
 #include "sim/import/common/byte_source.hpp"
 #include "sim/import/common/step_accounting.hpp"
@@ -27,6 +29,7 @@ struct ImportArguments {
   bool is_json = false, allow_partial = false;
   int ranks = 0, nodes = 0;
   std::vector<int> forecast_nodes;
+  K8sArguments k8s;
 };
 
 Json json_of(const StepAccount& a) {
@@ -210,7 +213,57 @@ void write_output(const std::string& path, const Loaded& loaded, const std::stri
   }
 }
 
+/// A first word that is neither a kind nor a file was meant as a kind.
+void refuse_unknown_kind(const std::vector<std::string>& words) {
+  std::error_code error;
+  const std::string& word = words.front();
+  if (words.size() < 2 || kind_named(word) != ImportKind::unknown ||
+      std::filesystem::exists(word, error) || word.find('/') != std::string::npos)
+    return;
+  const std::string near = nearest_name(word, kind_names());
+  throw InputError(
+      Problem{"import", "", "\"" + word + "\" is neither a kind nor a file",
+              near.empty() ? "kinds are " + joined(kind_names()) : "did you mean " + near + "?"});
+}
+
+/// The manifest that is meant: named so, or one file found to be one.
+bool is_manifest(const std::vector<std::string>& words) {
+  if (kind_named(words.front()) == ImportKind::k8s && words.size() == 2) return true;
+  std::error_code error;
+  return words.size() == 1 && std::filesystem::is_regular_file(words.front(), error) &&
+         kind_of(words.front()) == ImportKind::k8s;
+}
+
+/// Options of measurements beside a manifest, or of a manifest beside measurements, would do
+/// nothing.
+void refuse_foreign_options(const ImportArguments& a, bool is_manifest) {
+  const bool has_measurement_options =
+      !a.base.empty() || a.allow_partial || a.ranks > 0 || a.nodes > 0 || !a.forecast_nodes.empty();
+  const k8s::ImportOptions& k8s = a.k8s.options;
+  const bool has_manifest_options =
+      !k8s.cluster.empty() || !k8s.model.empty() || !k8s.job.empty() || !k8s.settings.empty();
+  if (is_manifest && has_measurement_options)
+    throw InputError(Problem{a.words.back(), "",
+                             "--base, --partial, --ranks, --nodes and --forecast-nodes have no "
+                             "effect on a Kubernetes manifest",
+                             "leave them out"});
+  if (!is_manifest && has_manifest_options)
+    throw InputError(Problem{a.words.front(), "",
+                             "--cluster, --model, --job and --set have an effect on Kubernetes "
+                             "manifests only",
+                             "leave them out"});
+}
+
 int run(ImportArguments arguments) {
+  refuse_unknown_kind(arguments.words);
+  const bool is_k8s = is_manifest(arguments.words);
+  refuse_foreign_options(arguments, is_k8s);
+  if (is_k8s) {
+    arguments.k8s.file = arguments.words.back();
+    arguments.k8s.outputs = arguments.outputs;
+    arguments.k8s.is_json = arguments.is_json;
+    return import_manifest(arguments.k8s);
+  }
   LoadOptions options{
       .allow_partial = arguments.allow_partial, .ranks = arguments.ranks, .nodes = arguments.nodes};
   if (arguments.words.size() > 1 && kind_named(arguments.words.front()) != ImportKind::unknown) {
@@ -242,8 +295,9 @@ int run(ImportArguments arguments) {
 
 void add_import_command(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ImportArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "import", "other people's measurements into a profile, a trace or a workload");
+  CLI::App& command = *app.add_subcommand("import",
+                                          "other people's measurements and job manifests into a "
+                                          "profile, a trace, a workload or a scenario");
   command
       .add_option(
           "files", arguments->words,
@@ -252,9 +306,10 @@ void add_import_command(CLI::App& app, int& exit_code) {
       ->required()
       ->type_name("[KIND] FILE...");
   command
-      .add_option("-o,--output", arguments->outputs,
-                  "what to write, by name: .workload.json.zst, .profile.json (collective curves), "
-                  ".csv (curves), .json.gz (Chrome trace); repeatable")
+      .add_option(
+          "-o,--output", arguments->outputs,
+          "what to write, by name: .workload.json.zst, .profile.json (collective curves), "
+          ".csv (curves), .json.gz (Chrome trace); .scenario.json from a manifest; repeatable")
       ->type_name("FILE")
       ->type_size(1)
       ->allow_extra_args(false)
@@ -279,6 +334,7 @@ void add_import_command(CLI::App& app, int& exit_code) {
       ->excludes(command.add_flag("--json", arguments->is_json,
                                   "print one JSON document and nothing else"))
       ->type_name("N");
+  add_k8s_options(command, arguments->k8s);
   command.callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 }  // namespace stepcast

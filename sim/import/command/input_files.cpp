@@ -15,6 +15,7 @@
 #include "sim/import/chrome_timeline/chrome_timeline.hpp"
 #include "sim/import/common/byte_source.hpp"
 #include "sim/import/goal/goal.hpp"
+#include "sim/import/k8s/k8s.hpp"
 #include "sim/import/kineto/kineto.hpp"
 #include "sim/import/nccl_tests/nccl_log.hpp"
 #include "sim/import/nsys/nsys.hpp"
@@ -123,11 +124,13 @@ ImportKind kind_of(const std::string& path) {
   if (straggler::sniff(head)) return ImportKind::straggler_table;
   if (chakra::sniff(head)) return ImportKind::chakra;
   if (nccl_tests::sniff(head)) return ImportKind::nccl_tests;
+  if (k8s::sniff(head)) return ImportKind::k8s;
   return ImportKind::unknown;
 }
 const std::vector<std::string>& kind_names() {
-  static const std::vector<std::string> names{
-      "nccl-tests", "kineto", "chakra", "nsys", "goal", "straggler-table", "workload", "horovod"};
+  static const std::vector<std::string> names{"nccl-tests", "kineto",  "chakra",
+                                              "nsys",       "goal",    "straggler-table",
+                                              "workload",   "horovod", "k8s"};
   return names;
 }
 ImportKind kind_named(const std::string& word) {

@@ -32,6 +32,7 @@ enum class ImportKind {
   straggler_table,
   workload,
   chrome_timeline,
+  k8s,
   unknown
 };
 /// By content; the name is not looked at.

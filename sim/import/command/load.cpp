@@ -116,6 +116,10 @@ Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single)
         for (const auto& path : paths)
           loaded.workloads.push_back(read_workload(path).value_or_throw());
         break;
+      case ImportKind::k8s:
+        throw InputError(Problem{paths.front(), "",
+                                 "is a Kubernetes manifest, which becomes a scenario by itself",
+                                 "stepcast import k8s FILE"});
       case ImportKind::unknown:
         break;
     }

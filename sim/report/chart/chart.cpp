@@ -160,6 +160,12 @@ class Drawing {
 };
 }  // namespace
 
+std::string chart_svg(const Chart& chart) {
+  const auto canvas = make_svg_canvas(static_cast<int>(kWidth), static_cast<int>(kHeight));
+  Drawing(chart, *canvas).draw();
+  return canvas->finished();
+}
+
 void write_chart(const Chart& chart, const std::string& path) {
   const bool is_png = path.ends_with(".png");
   if (!is_png && !path.ends_with(".svg"))

@@ -25,4 +25,6 @@ struct Chart {
 /// EnvironmentError when the file cannot be written. Points that are not finite, or not positive on
 /// a log axis, are left out.
 void write_chart(const Chart& chart, const std::string& path);
+/// The chart as an SVG element, to stand in a page.
+std::string chart_svg(const Chart& chart);
 }  // namespace stepcast

@@ -3,26 +3,11 @@
 #include <iterator>
 
 #include "sim/report/chart/canvas.hpp"
+#include "sim/report/chart/markup.hpp"
 
 namespace stepcast {
 namespace {
 std::string hex(Colour c) { return fmt::format("#{:02x}{:02x}{:02x}", c.r, c.g, c.b); }
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      out += c;
-  }
-  return out;
-}
 
 class SvgCanvas final : public Canvas {
  public:
@@ -63,7 +48,7 @@ class SvgCanvas final : public Canvas {
         "<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.1f}\" fill=\"{}\" text-anchor=\"{}\"{}",
         at.x, at.y, size, hex(colour), side, is_bold ? " font-weight=\"bold\"" : "");
     if (is_vertical) fmt::format_to(out(), " transform=\"rotate(-90 {:.2f} {:.2f})\"", at.x, at.y);
-    fmt::format_to(out(), ">{}</text>\n", escaped(text));
+    fmt::format_to(out(), ">{}</text>\n", markup_escaped(text));
   }
   std::string finished() const override { return body_ + "</svg>\n"; }
 

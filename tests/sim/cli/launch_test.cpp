@@ -1,0 +1,55 @@
+#include "sim/io/json.hpp"
+#include "tests/sim/cli/run_binary.hpp"
+#include "tests/support/test.hpp"
+
+using namespace stepcast::test;
+using stepcast::Json;
+
+TEST_CASE("an exported manifest is found by its content and simulates as the scenario does",
+          "[cli]") {
+  const Folder folder;
+  const std::string scenario = folder.write("s.json", kSmallScenario);
+  const Finished written = run_stepcast({"export", "k8s", scenario, "-o", folder.path("job.yaml")});
+  INFO(written.err);
+  REQUIRE(written.exit_code == 0);
+  CHECK(written.err.find("warning: --image") != std::string::npos);
+  const Finished read =
+      run_stepcast({"import", folder.path("job.yaml"), "-o", folder.path("back.scenario.json")});
+  INFO(read.err);
+  REQUIRE(read.exit_code == 0);
+  const auto step = [](const std::string& file) {
+    const Finished f = run_stepcast({"simulate", file, "--engine", "native", "--json"});
+    INFO(f.err);
+    REQUIRE(f.exit_code == 0);
+    return Json::parse(f.out)["step_time_s"]["p50"].get<double>();
+  };
+  CHECK(step(folder.path("back.scenario.json")) == Approx(step(scenario)).epsilon(1e-9));
+}
+
+TEST_CASE("targets and kinds that are mistyped get the nearest name", "[cli]") {
+  const Folder folder;
+  const std::string scenario = folder.write("s.json", kSmallScenario);
+  const auto refused = [](const std::vector<std::string>& words, const std::string& part) {
+    const Finished f = run_stepcast(words);
+    INFO(f.err);
+    CHECK(f.exit_code == 2);
+    CHECK(f.err.find(part) != std::string::npos);
+  };
+  refused({"export", "torchrn", scenario}, "did you mean torchrun?");
+  refused({"export", "slurm", scenario, "--image", "x"}, "--image: has no effect");
+  refused({"export", "megatron", scenario, "--script", "x.py"}, "--script: has no effect");
+  refused({"import", folder.write("m.yaml", "apiVersion: v1\nkind: A\n"), "--ranks", "2"},
+          "have no effect on a Kubernetes manifest");
+  refused({"import", "k8", folder.write("j.yaml", "kind: A\n")}, "did you mean k8s?");
+}
+
+TEST_CASE("export as JSON holds the file and its warnings and nothing else stands there", "[cli]") {
+  const Folder folder;
+  const Finished f =
+      run_stepcast({"export", "megatron", folder.write("s.json", kSmallScenario), "--json"});
+  REQUIRE(f.exit_code == 0);
+  const Json document = Json::parse(f.out);
+  CHECK(document["target"] == "megatron");
+  CHECK(document["text"].get<std::string>().find("--num-layers 12") != std::string::npos);
+  CHECK(f.err.empty());
+}
