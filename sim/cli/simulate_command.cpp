@@ -6,6 +6,7 @@
 #include "sim/cli/commands.hpp"
 #include "sim/cli/scenario_argument.hpp"
 #include "sim/cli/self_usage.hpp"
+#include "sim/import/generated/step_workload.hpp"
 #include "sim/io/files.hpp"
 #include "sim/io/json.hpp"
 #include "sim/report/report.hpp"
@@ -15,7 +16,7 @@ namespace stepcast {
 namespace {
 struct SimulateArguments {
   ScenarioArguments what;
-  std::string engine = "simgrid", folder;
+  std::string engine = "simgrid", folder, workload;
   bool is_json = false;
   int detail_ranks = 1;
 };
@@ -29,6 +30,10 @@ void simulate_step(const SimulateArguments& a, const Prepared& p, EngineKind eng
   SimulateOptions options{.engine = engine, .execute = {}};
   options.execute.record_timeline = !a.folder.empty();
   options.execute.detail_workers = a.detail_ranks;
+  if (!a.workload.empty())
+    options.on_first_step = [&](const Job& job, const StepOutcome& outcome) {
+      write_workload(workload_of_step(job, outcome, p.profile, engine), a.workload);
+    };
   const Forecast forecast = simulate(p.scenario, p.profile, options);
   const Json report =
       report_json(p.scenario, p.profile, forecast,
@@ -43,6 +48,23 @@ void simulate_step(const SimulateArguments& a, const Prepared& p, EngineKind eng
     fmt::print("{}\n", report.dump(2));
   else
     fmt::print("{}", report_text(report));
+  if (!a.workload.empty() && !a.is_json)
+    fmt::print("written         {} (stepcast replay runs it again)\n", a.workload);
+}
+
+/// A workload is one lockstep step of ranks that wait for each other.
+void check_workload(const SimulateArguments& a, const Scenario& scenario) {
+  if (a.workload.empty()) return;
+  const auto refuse = [](const std::string& found, const std::string& advice) {
+    throw InputError(Problem{"--workload", "", found, advice});
+  };
+  if (a.workload.find(".workload.json") == std::string::npos)
+    refuse("\"" + a.workload + "\" names no workload file",
+           "end it in .workload.json, .workload.json.gz or .workload.json.zst");
+  if (scenario.collective_sweep)
+    refuse("a bare collective is no step of a job", "simulate a model, or leave it out");
+  if (!scenario.sync.is_lockstep())
+    refuse("replicas out of lockstep have no common step", "leave it out, or set /sync to bsp");
 }
 
 void simulate_sweep_of_sizes(const SimulateArguments& a, const Prepared& p, EngineKind engine,
@@ -62,6 +84,7 @@ int run(const SimulateArguments& a) {
   const Stopwatch watch;
   const EngineKind engine = engine_from_text(a.engine);
   const Prepared p = prepared(a.what);
+  check_workload(a, p.scenario);
   if (p.scenario.collective_sweep)
     simulate_sweep_of_sizes(a, p, engine, watch);
   else
@@ -88,6 +111,11 @@ void add_simulate_command(CLI::App& app, int& exit_code) {
                   "folder for report.json, trace.json.gz and (replicas out of lockstep) "
                   "updates.csv [none written]")
       ->type_name("DIR");
+  command
+      .add_option("--workload", arguments->workload,
+                  "file for the first step as a graph that stepcast replay runs again "
+                  "[none written]")
+      ->type_name("FILE.workload.json.zst");
   command.add_flag("--json", arguments->is_json,
                    "print the report as one JSON document and nothing else");
   command

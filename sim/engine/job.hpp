@@ -43,7 +43,8 @@ struct Segment {
 struct Transfer {
   CollectiveTerms terms;
   GroupKind group = GroupKind::dp;
-  double payload_bytes = 0;  // S
+  double payload_bytes = 0;                        // S
+  Collective collective = Collective::all_reduce;  // what the terms are of; a message's is unused
 };
 
 /// In a lane order is issue order; an op starts when its lane is free and its dependencies are

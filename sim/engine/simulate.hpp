@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "sim/data/data_forecast.hpp"
 #include "sim/engine/step_executor.hpp"
 #include "sim/profile/profile.hpp"
@@ -38,6 +40,8 @@ struct Forecast {
 struct SimulateOptions {
   EngineKind engine = EngineKind::simgrid;
   ExecuteOptions execute;
+  /// Called with what ran and its times, op by op, once the first step of a lockstep run is over.
+  std::function<void(const Job&, const StepOutcome&)> on_first_step;
 };
 
 /// Amounts -> seconds, ranks, groups and routes. Folds equal replicas into one worker when nothing

@@ -75,6 +75,7 @@ StepOutcome StepRun::outcome() {
   out.events = network_.events();
   record_loaders();
   if (recorder_) out.timeline = recorder_->take();
+  out.op_times = std::move(op_times_);
   return out;
 }
 

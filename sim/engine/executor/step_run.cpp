@@ -29,6 +29,7 @@ StepRun::StepRun(const Job& job, Network& network, const ExecuteOptions& options
     shares_.emplace_back(program.segments.begin(), program.segments.end());
   if (options.record_timeline) recorder_.emplace(job, options.detail_workers);
   attach_supply(options);
+  if (options.record_op_times) op_times_.resize(job.workers.size());
 }
 
 StepOutcome StepRun::run() {
@@ -103,6 +104,7 @@ void StepRun::start(std::uint32_t worker, std::size_t lane, const ProgramOp& op)
   LaneState& state = workers_[worker].lanes[lane];
   state.is_busy = true;
   state.since = network_.now();
+  if (!op_times_.empty()) op_times_[worker][lane].push_back({.start = state.since});
   switch (op.kind) {
     case GraphOp::Kind::work:
       return start_work(worker, lane, op);
@@ -122,6 +124,7 @@ void StepRun::complete(std::uint32_t worker, std::size_t lane) {
   STEPCAST_ASSERT(state.is_busy, "only an op under way completes");
   state.is_busy = false;
   ++state.done;
+  if (!op_times_.empty()) op_times_[worker][lane].back().end = network_.now();
   advance(worker);
 }
 
@@ -169,6 +172,10 @@ void StepRun::start_work(std::uint32_t worker, std::size_t lane, const ProgramOp
   settle(state);
   if (op.host_waits) state.host_free = std::max(state.host_free, now);
   state.clock.start(segment, now, state.host_free, slowdown);
+  if (!op_times_.empty()) {
+    op_times_[worker][lane].back().host_start = state.host_free;
+    op_times_[worker][lane].back().slowdown = slowdown;
+  }
   state.host_free += segment.host;
   if (state.on_wire > 0) state.clock.set_speed(now, speed_of(state));
   const double finish = state.clock.finish();

@@ -121,5 +121,6 @@ class StepRun {
   std::optional<TimelineRecorder> recorder_;
   std::optional<SupplyPort> supply_;
   std::vector<std::uint32_t> worker_of_consumer_;
+  std::vector<OpTimes> op_times_;  // empty unless asked for
 };
 }  // namespace stepcast

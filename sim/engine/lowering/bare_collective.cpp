@@ -31,7 +31,8 @@ Job bare_collective_job(const ProcessGroup& group, const CollectiveTerms& terms,
   job.seed = scenario.run.seed;
   job.link_events = scenario.cluster.link_events;
   Program program;
-  program.transfers.push_back({terms, GroupKind::world, static_cast<double>(size.value)});
+  program.transfers.push_back(
+      {terms, GroupKind::world, static_cast<double>(size.value), collective});
   ProgramOp op;
   op.kind = GraphOp::Kind::collective;
   op.lane = Lane::gradient;
@@ -78,7 +79,7 @@ Job message_ring_job(const ProcessGroup& group, const CollectiveTerms& terms, Co
   for (int i = 0; i < nodes; ++i) {
     const int after = (i + 1) % nodes, before = (i + nodes - 1) % nodes;
     Program program;
-    program.transfers.push_back({chunk, GroupKind::world, chunk.payload_edge_bytes});
+    program.transfers.push_back({chunk, GroupKind::world, chunk.payload_edge_bytes, collective});
     for (int round = 0; round < rounds; ++round) {
       ProgramOp send{.kind = GraphOp::Kind::send,
                      .lane = Lane::send,

@@ -219,7 +219,8 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
           terms.edge_bytes *= overlap_slowdown_comm_;
         }
         out.index = static_cast<std::uint32_t>(program.transfers.size());
-        program.transfers.push_back({terms, op.group, static_cast<double>(op.buffer.value)});
+        program.transfers.push_back(
+            {terms, op.group, static_cast<double>(op.buffer.value), op.collective});
       }
       done[i] = lanes.append(out, after);
       continue;

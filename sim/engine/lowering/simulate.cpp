@@ -177,12 +177,16 @@ Forecast simulate(const Scenario& scenario, const Profile& profile,
       }
       ExecuteOptions execute = options.execute;
       execute.record_timeline = execute.record_timeline && is_first;
+      execute.record_op_times = is_first && options.on_first_step != nullptr;
       if (const int stage = warm_up_stage(scenario.compression, step, scenario.run.steps);
           stage != at_stage) {
         at_stage = stage;
         series.use_graph(stage < kWarmUpStages ? warm_up.of(scenario, forecast.work, stage)
                                                : graph);
       }
+      // An eviction at the end of the step lowers the job anew.
+      std::optional<Job> watched;
+      if (execute.record_op_times) watched = series.lowered().job;
       StepOutcome outcome = series.next(options.engine, execute);
       forecast.step_times.push_back(outcome.step_s);
       stalled_s += outcome.breakdown[static_cast<std::size_t>(Category::data_stall)];
@@ -190,6 +194,7 @@ Forecast simulate(const Scenario& scenario, const Profile& profile,
       ++stepped;
       if (run == 0) forecast.run_s = series.clock_s();
       if (!is_first) continue;
+      if (watched) options.on_first_step(*watched, outcome);
       forecast.outcome = std::move(outcome);
       forecast.simulated_workers = static_cast<int>(series.lowered().job.workers.size());
       forecast.is_folded = series.lowered().job.is_folded;

@@ -144,7 +144,8 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
   result_.items.push_back({is_beside ? WorkItem::Kind::beside : WorkItem::Kind::transfer,
                            static_cast<std::uint32_t>(program_.transfers.size()), category,
                            names_.id_of(op.name)});
-  program_.transfers.push_back({terms, shape.group, static_cast<double>(shape.buffer.value)});
+  program_.transfers.push_back(
+      {terms, shape.group, static_cast<double>(shape.buffer.value), shape.collective});
 }
 
 double WorkLowering::host_over_gpu(const std::vector<Op>& ops) const {

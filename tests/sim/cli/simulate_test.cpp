@@ -160,3 +160,23 @@ TEST_CASE("a folder that cannot be written is an environment error", "[cli]") {
   CHECK(run.exit_code == 3);
   CHECK(lines_of(run.err).size() == 1);
 }
+
+TEST_CASE("a simulated step written as a workload replays in the same time", "[cli]") {
+  const Folder folder;
+  const std::string file = folder.path("step.workload.json.zst");
+  const double simulated_s = p50(simulated(folder, {"--workload", file}));
+  const Finished run = run_stepcast({"replay", file, "--json"});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const Json replayed = Json::parse(run.out);
+  CHECK(replayed["origin"] == "scenario");
+  CHECK(replayed["as_it_was"]["step_s"].get<double>() == Approx(simulated_s).epsilon(1e-6));
+}
+
+TEST_CASE("a workload file is named as one", "[cli]") {
+  const Folder folder;
+  const Finished run = run_stepcast({"simulate", folder.write("small.json", kSmallScenario),
+                                     "--workload", folder.path("step.json")});
+  CHECK(run.exit_code == 2);
+  CHECK(run.err.find("names no workload file") != std::string::npos);
+}
