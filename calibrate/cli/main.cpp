@@ -1,10 +1,12 @@
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 
 #include "calibrate/cli/measure_command.hpp"
 #include "sim/core/result.hpp"
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 int main(int argc, char** argv) {
   using namespace stepcast;

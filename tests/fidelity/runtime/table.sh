@@ -22,7 +22,8 @@ for binary in "$stepcast" "$calibrate"; do [ -x "$binary" ] || { echo "table.sh:
 [ $fresh = 1 ] && rm -rf "$work"
 mkdir -p "$work" || exit 3
 trap 'clean_namespaces' EXIT
-trap 'exit 130' INT TERM
+running=()
+trap '[ ${#running[@]} = 0 ] || kill "${running[@]}" 2>/dev/null; exit 130' INT TERM
 row_limit=150  # seconds that a row may take before it counts as hung
 
 clean_namespaces() { for rank in 0 1; do ip netns del "stepcast$$-$rank" 2>/dev/null; done; shaped=""; true; }
@@ -59,7 +60,9 @@ run() {
     RANK=$rank WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=$port \
       ip netns exec "stepcast$$-$rank" "${command[@]}" >"$stem.out$rank" 2>"$stem.err$rank" & pids+=($!)
   done
+  running=("${pids[@]}")
   for pid in "${pids[@]}"; do wait "$pid" || code=$?; done
+  running=()
   cat "$stem.err0" "$stem.err1" >"$stem.err"
   return $code
 }
