@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   using namespace stepcast;
 #ifdef __GLIBC__
   // Measurements take and give back buffers of many MiB. Kept by the allocator their pages are
-  // mapped once; mapped anew each time they cost a quick calibration a third of its CPU seconds.
+  // mapped once; mapped anew each time they cost a quick calibration a quarter of its CPU seconds.
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that glibc takes
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
