@@ -18,13 +18,13 @@ void Recorder::start() {
     const std::lock_guard lock(mutex_);
     activities_.clear();
   }
-  is_on_ = true;
   on_start();
+  is_on_ = true;  // not when the backend cannot trace
 }
 void Recorder::stop() {
-  on_stop();
-  is_on_ = false;
+  is_on_ = false;  // also when the backend's trace turns out to be spoilt
   current_ = -1;
+  on_stop();
 }
 
 std::uint32_t Recorder::add_stream(const std::string& name) {
@@ -37,9 +37,9 @@ std::int32_t Recorder::open(std::string_view name, Category category, std::int32
   STEPCAST_ASSERT(current_ < 0,
                   "op scopes are opened and closed one after another by the step's code");
   labels_.push_back({name, category, micro_batch, now(), 0});
-  current_ = static_cast<std::int32_t>(labels_.size() - 1);
-  on_open(current_);
-  return current_;
+  const auto label = static_cast<std::int32_t>(labels_.size() - 1);
+  on_open(label);
+  return current_ = label;
 }
 void Recorder::close(std::int32_t label) {
   if (label < 0 || label >= static_cast<std::int32_t>(labels_.size())) return;

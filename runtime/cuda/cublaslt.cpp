@@ -1,6 +1,8 @@
 #include "runtime/cuda/cublaslt.hpp"
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "runtime/cuda/cuda_device.hpp"
 #include "runtime/cuda/library.hpp"
@@ -70,6 +72,12 @@ cudaDataType_t type_of(Precision precision) {
       "the cuda backend multiplies fp32, tf32, fp16 and bf16; fp8 and int8 products need scales, "
       "which the seam does not carry yet");
 }
+/// Bytes that the pointer is a multiple of, up to the 256 that cuBLASLt takes for granted unless
+/// told: a weight in the middle of the arena has less, and an algorithm that needs more would fail.
+std::uint32_t alignment_of(const View& view) {
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data) | 256;
+  return static_cast<std::uint32_t>(address & (~address + 1));
+}
 std::int64_t or_dense(std::int64_t leading, std::int64_t dense) {
   return leading != 0 ? leading : dense;
 }
@@ -136,6 +144,14 @@ struct CublasLt::Plan {
     int found = 0;
     cublasStatus_t status = api().preference_set(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes);
+    const std::pair<cublasLtMatmulPreferenceAttributes_t, std::uint32_t> alignments[] = {
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_of(g.b)},  // operands changed places
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_of(g.a)},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_of(g.c)},
+        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_of(g.c)}};
+    for (const auto& [attribute, alignment] : alignments)
+      if (status == CUBLAS_STATUS_SUCCESS)
+        status = api().preference_set(preference, attribute, &alignment, sizeof alignment);
     if (status == CUBLAS_STATUS_SUCCESS)
       status = api().heuristic(handle, desc, b, a, c, c, preference, 1, &result, &found);
     api().preference_destroy(preference);
@@ -174,7 +190,10 @@ CublasLt::Plan& CublasLt::plan_of(const GemmCall& g) {
                                       g.ldc,
                                       g.stride_a,
                                       g.stride_b,
-                                      g.stride_c};
+                                      g.stride_c,
+                                      alignment_of(g.a),
+                                      alignment_of(g.b),
+                                      alignment_of(g.c)};
   std::unique_ptr<Plan>& plan = plans_[key];
   if (plan == nullptr) {
     auto fresh = std::make_unique<Plan>();

@@ -24,9 +24,15 @@ void CudaRecorder::on_start() {
   const std::lock_guard lock(mutex_);
   losses_ = {};
   cupti::start();
-  is_tracing_ = true;
   index_of_.clear();
-  for (const auto& [stream, index] : streams_) index_of_[cupti::stream_id(stream)] = index;
+  try {
+    for (const auto& [stream, index] : streams_) index_of_[cupti::stream_id(stream)] = index;
+  } catch (...) {
+    cupti::stop();
+    throw;
+  }
+  has_stale_label_ = false;
+  is_tracing_ = true;
 }
 void CudaRecorder::on_stop() {
   STEPCAST_CUDA(cudaDeviceSynchronize());
@@ -36,16 +42,20 @@ void CudaRecorder::on_stop() {
   RecordBatch batch = cupti::stop();
   const std::vector<Activity> found = activities_of(batch, index_of_, {});
   losses_ = batch.losses;
+  if (has_stale_label_)
+    throw EnvironmentError(
+        "the device's trace is not to be trusted: cuptiActivityPopExternalCorrelationId failed, so "
+        "work has the label of an op before it");
   if (losses_.spoils(static_cast<std::int64_t>(found.size())))
     throw EnvironmentError("the device's trace is not to be trusted: " + losses_.text());
   for (const Activity& activity : found) add(activity);
 }
 void CudaRecorder::on_open(std::int32_t label) {
-  nvtxRangePushA(std::string(labels()[static_cast<std::size_t>(label)].name).c_str());
   if (is_tracing_) cupti::push(static_cast<std::uint64_t>(label) + 1);
+  nvtxRangePushA(std::string(labels()[static_cast<std::size_t>(label)].name).c_str());
 }
 void CudaRecorder::on_close(std::int32_t) {
-  if (is_tracing_) cupti::pop();
+  if (is_tracing_ && !cupti::pop()) has_stale_label_ = true;
   nvtxRangePop();
 }
 }  // namespace stepcast::runtime

@@ -30,5 +30,6 @@ class CudaRecorder final : public Recorder {
   std::map<std::uint32_t, std::uint32_t> index_of_;  // CUPTI's stream id -> ours
   RecordLosses losses_;
   bool is_tracing_ = false;
+  bool has_stale_label_ = false;  // a label that could not be closed names what came after it, too
 };
 }  // namespace stepcast::runtime

@@ -101,7 +101,11 @@ CudaStream::CudaStream(CudaDevice& device, std::string name, StreamPriority prio
   device_.add_stream(this);
 }
 CudaStream::~CudaStream() {
-  cudaStreamSynchronize(stream_);
+  try {
+    synchronise();  // with the watches: work that waits for a dead peer ends with its communicator
+  } catch (...) {
+    cudaStreamSynchronize(stream_);  // what failed was reported, or will be by its next user
+  }
   device_.remove_stream(this);
   device_.cuda_recorder().forget_stream(stream_);
   cudaStreamDestroy(stream_);

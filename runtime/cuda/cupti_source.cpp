@@ -143,10 +143,9 @@ void push(std::uint64_t external) {
   check(api().push(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, external),
         "cuptiActivityPushExternalCorrelationId");
 }
-void pop() {
+bool pop() noexcept {
   std::uint64_t last = 0;
-  check(api().pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last),
-        "cuptiActivityPopExternalCorrelationId");
+  return api().pop(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last) == CUPTI_SUCCESS;
 }
 std::uint32_t stream_id(CUstream_st* stream) {
   std::uint32_t id = 0;

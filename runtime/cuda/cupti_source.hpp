@@ -14,6 +14,7 @@ void start();
 /// The caller has waited for the device. Returns everything since start().
 RecordBatch stop();
 void push(std::uint64_t external);
-void pop();
+/// False when CUPTI refused; no exception, because scopes close in destructors.
+bool pop() noexcept;
 std::uint32_t stream_id(CUstream_st* stream);
 }  // namespace stepcast::runtime::cupti

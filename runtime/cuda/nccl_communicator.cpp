@@ -131,7 +131,7 @@ class NcclCommunicator final : public Communicator {
     if (communicator_ == nullptr) return;
     // Finalize waits for outstanding work; after a failure it would wait for ever.
     const ncclResult_t status = api().finalize(communicator_);
-    if ((status == ncclSuccess || status == ncclInProgress) && settles())
+    if (is_taken(status) && settles())
       api().destroy(communicator_);
     else
       api().abort(communicator_);
@@ -175,15 +175,22 @@ class NcclCommunicator final : public Communicator {
   void all_to_all(Stream& stream, View input, View output, ElementCount count) override {
     begin(stream);
     accept(api().group_start(), "ncclGroupStart");
-    for (int peer = 0; peer < request_.size; ++peer) {
-      accept(api().send(input.at(peer * count.value).data, size_of(count), type_of(input.precision),
-                        peer, communicator_, handle(stream)),
-             "ncclSend");
-      accept(api().receive(output.at(peer * count.value).data, size_of(count),
-                           type_of(output.precision), peer, communicator_, handle(stream)),
-             "ncclRecv");
+    // A group that was started is always ended, or this thread's next calls would be taken for its
+    // members.
+    ncclResult_t status = ncclSuccess;
+    const char* call = "ncclSend";
+    for (int peer = 0; peer < request_.size && is_taken(status); ++peer) {
+      call = "ncclSend";
+      status = api().send(input.at(peer * count.value).data, size_of(count),
+                          type_of(input.precision), peer, communicator_, handle(stream));
+      if (!is_taken(status)) break;
+      call = "ncclRecv";
+      status = api().receive(output.at(peer * count.value).data, size_of(count),
+                             type_of(output.precision), peer, communicator_, handle(stream));
     }
-    accept(api().group_end(), "ncclGroupEnd");
+    const ncclResult_t end = api().group_end();
+    accept(status, call);
+    accept(end, "ncclGroupEnd");
     finish("ncclGroupEnd");
   }
   void send(Stream& stream, View data, ElementCount count, int to) override {
@@ -219,8 +226,11 @@ class NcclCommunicator final : public Communicator {
     throw EnvironmentError("rank " + std::to_string(request_.rank) + " of group " + request_.name +
                            ": " + what);
   }
+  static bool is_taken(ncclResult_t status) {
+    return status == ncclSuccess || status == ncclInProgress;
+  }
   void accept(ncclResult_t status, const char* call) {
-    if (status == ncclSuccess || status == ncclInProgress) return;
+    if (is_taken(status)) return;
     const char* detail = api().last_error(communicator_);
     fail(std::string(call) + " failed with " + api().error_text(status) +
          (detail != nullptr && *detail != '\0' ? std::string(" (") + detail + ")" : ""));

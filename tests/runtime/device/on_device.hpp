@@ -1,20 +1,20 @@
 #pragma once
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "runtime/backend/backend.hpp"
 #include "runtime/device/kernels.hpp"
 #include "sim/core/random.hpp"
+#include "tests/runtime/device/backend_under_test.hpp"
 #include "tests/support/test.hpp"
 
 namespace stepcast::runtime::test {
-/// A device of the backend under test, $STEPCAST_TEST_BACKEND or cpu, with vectors in and out.
+/// A device of the backend under test with vectors in and out.
 class OnDevice {
  public:
   OnDevice()
-      : backend_(backend_of(name())),
+      : backend_(backend_of(backend_under_test())),
         device_(backend_->open(0)),
         stream_(device_->new_stream("test")) {}
   Device& device() { return *device_; }
@@ -42,10 +42,6 @@ class OnDevice {
   }
 
  private:
-  static std::string name() {
-    const char* named = std::getenv("STEPCAST_TEST_BACKEND");
-    return named == nullptr ? "cpu" : named;
-  }
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;

@@ -10,9 +10,11 @@ using namespace stepcast;
 using namespace stepcast::runtime;
 
 namespace {
-/// Runs `body(rank, device, communicator)` on `size` threads, each a rank with its own fake device.
+/// Runs `body(rank, device, communicator)` on `size` threads, each a rank with its own fake device;
+/// what went wrong on each, "" where nothing did.
 template <class Body>
-void on_ranks(Backend& backend, const std::string& group, int size, const Body& body) {
+std::vector<std::string> problems_of_ranks(Backend& backend, const std::string& group, int size,
+                                           Seconds time_limit, const Body& body) {
   ThreadStore store;
   std::vector<std::thread> threads;
   std::vector<std::string> problems(static_cast<std::size_t>(size));
@@ -21,7 +23,7 @@ void on_ranks(Backend& backend, const std::string& group, int size, const Body& 
       try {
         const auto device = backend.open(rank);
         const auto communicator = backend.new_communicator(
-            *device, store, {.name = group, .rank = rank, .size = size, .time_limit = Seconds(20)});
+            *device, store, {.name = group, .rank = rank, .size = size, .time_limit = time_limit});
         body(rank, *device, *communicator);
         communicator->barrier();
       } catch (const std::exception& error) {
@@ -29,7 +31,25 @@ void on_ranks(Backend& backend, const std::string& group, int size, const Body& 
       }
     });
   for (std::thread& thread : threads) thread.join();
-  for (const std::string& problem : problems) REQUIRE(problem == "");
+  return problems;
+}
+template <class Body>
+void on_ranks(Backend& backend, const std::string& group, int size, const Body& body) {
+  for (const std::string& problem : problems_of_ranks(backend, group, size, Seconds(20), body))
+    REQUIRE(problem == "");
+}
+/// One of each collective between two ranks.
+void collect_everything(int rank, Device& device, Communicator& c) {
+  const auto stream = device.new_stream("comm");
+  Buffer x = put(device, *stream, {1, 2, 3, 4}), y(device, 4, Precision::fp32);
+  c.all_reduce(*stream, x.view(), {4}, Reduction::sum);
+  c.all_gather(*stream, x.view(), y.view(), {2});
+  c.reduce_scatter(*stream, y.view(), x.view(), {2});
+  c.all_to_all(*stream, y.view(), x.view(), {2});
+  c.broadcast(*stream, x.view(), {4}, 1);
+  if (rank == 0) c.send(*stream, x.view(), {2}, 1);
+  if (rank == 1) c.receive(*stream, x.view(), {2}, 0);
+  stream->synchronise();
 }
 }  // namespace
 
@@ -143,6 +163,25 @@ TEST_CASE("compressors on the plugin's devices agree on the same reduced gradien
     for (const float value : results[0])
       size += static_cast<double>(value) * static_cast<double>(value);
     REQUIRE(size > 1);
+  }
+}
+
+TEST_CASE("a failure of any NCCL call ends both ranks with its name and the next group works",
+          "[doubles]") {
+  const auto backend = plugin();
+  for (const char* function : {"ncclGetUniqueId", "ncclCommInitRankConfig", "ncclCommGetAsyncError",
+                               "ncclAllReduce", "ncclAllGather", "ncclReduceScatter",
+                               "ncclBroadcast", "ncclSend", "ncclRecv", "ncclGroupEnd"}) {
+    fail_at(function, 1);
+    const auto problems = problems_of_ranks(*backend, "doomed", 2, Seconds(1), collect_everything);
+    fail_at("", 0);
+    INFO(function << ": \"" << problems[0] << "\" and \"" << problems[1] << "\"");
+    // One rank met the failure; the other learns that its peer is gone, in time.
+    REQUIRE((problems[0] + problems[1]).find(function) != std::string::npos);
+    REQUIRE((problems[0] + problems[1]).find("of group doomed") != std::string::npos);
+    REQUIRE(problems[0] != "");
+    REQUIRE(problems[1] != "");
+    on_ranks(*backend, "healthy", 2, collect_everything);
   }
 }
 

@@ -28,6 +28,15 @@ struct Product {
   void* c;
   float alpha, beta;
 };
+/// Bytes that an algorithm may expect the matrices to be aligned to; 256 unless told, as in
+/// cuBLASLt.
+struct Alignments {
+  std::uint32_t a = 256, b = 256, c = 256, d = 256;
+};
+static_assert(sizeof(Alignments) <= sizeof(cublasLtMatmulAlgo_t), "kept in the algorithm");
+bool is_aligned(const void* data, std::uint32_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+}
 int live = 0;
 
 float read(const void* data, cudaDataType_t type, std::int64_t i) {
@@ -153,24 +162,44 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
   FAIL_IF_ASKED();
   ++live;
-  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(&live);
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Alignments);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t) {
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete reinterpret_cast<Alignments*>(preference);
   return --live, CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
-                                                    cublasLtMatmulPreferenceAttributes_t,
-                                                    const void*, size_t) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void* value, size_t size) {
   FAIL_IF_ASKED();
+  auto* own = reinterpret_cast<Alignments*>(preference);
+  switch (attribute) {
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+      std::memcpy(&own->a, value, size);
+      break;
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+      std::memcpy(&own->b, value, size);
+      break;
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+      std::memcpy(&own->c, value, size);
+      break;
+    case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+      std::memcpy(&own->d, value, size);
+      break;
+    default:
+      break;
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t, int,
-                                              cublasLtMatmulHeuristicResult_t[], int* found) {
+                                              cublasLtMatmulPreference_t preference, int,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* found) {
   FAIL_IF_ASKED();
+  std::memcpy(&results[0].algo, reinterpret_cast<Alignments*>(preference), sizeof(Alignments));
   const auto* own = reinterpret_cast<Desc*>(desc);
   const auto *la = reinterpret_cast<Layout*>(a), *lb = reinterpret_cast<Layout*>(b),
              *lc = reinterpret_cast<Layout*>(c);
@@ -187,8 +216,12 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
                               const void* a, cublasLtMatrixLayout_t la, const void* b,
                               cublasLtMatrixLayout_t lb, const void* beta, const void*,
                               cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t ld,
-                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
+                              const cublasLtMatmulAlgo_t* algorithm, void*, size_t,
+                              cudaStream_t stream) {
   FAIL_IF_ASKED();
+  const auto needed = *reinterpret_cast<const Alignments*>(algorithm);
+  if (!is_aligned(a, needed.a) || !is_aligned(b, needed.b) || !is_aligned(d, needed.d))
+    return CUBLAS_STATUS_INVALID_VALUE;
   auto* product = new Product{*reinterpret_cast<Desc*>(desc),
                               *reinterpret_cast<Layout*>(la),
                               *reinterpret_cast<Layout*>(lb),

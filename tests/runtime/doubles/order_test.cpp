@@ -109,6 +109,24 @@ TEST_CASE("products of all transpositions with bias and accumulation agree with 
       }
 }
 
+TEST_CASE(
+    "a product of operands in the middle of a buffer asks for no more alignment than they have",
+    "[doubles]") {
+  const auto backend = plugin();
+  const auto device = backend->open(0);
+  const auto stream = device->new_stream("compute");
+  const Buffer x = put(*device, *stream, {0, 1, 2, 3, 4, 5, 6, 7, 8}),
+               y = put(*device, *stream, {0, 0, 0, 0, 0});
+  // The same shape twice, first where everything is aligned: a plan of that must not be taken over.
+  for (const std::int64_t first : {0, 1}) {
+    device->kernels().gemm(
+        *stream,
+        {.a = x.view(first), .b = x.view(first + 4), .c = y.view(first), .m = 2, .n = 2, .k = 2});
+  }
+  // (0 1; 2 3) times (4 5; 6 7) begins with 6; then (1 2; 3 4) times (5 6; 7 8) one place further.
+  REQUIRE(get(*device, *stream, y) == std::vector<float>{6, 19, 22, 43, 50});
+}
+
 TEST_CASE("nothing lives on after device and streams are gone", "[doubles]") {
   const int before = live_objects();
   {

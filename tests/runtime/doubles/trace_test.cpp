@@ -66,7 +66,8 @@ TEST_CASE("a failure of any CUPTI call is an error that names it and a later rec
   };
   for (const char* function :
        {"cuptiActivityRegisterTimestampCallback", "cuptiActivityRegisterCallbacks",
-        "cuptiActivityEnable", "cuptiGetStreamIdEx", "cuptiActivityFlushAll"}) {
+        "cuptiActivityEnable", "cuptiGetStreamIdEx", "cuptiActivityPushExternalCorrelationId",
+        "cuptiActivityPopExternalCorrelationId", "cuptiActivityFlushAll"}) {
     fail_at(function, 1);
     INFO(function);
     std::string text;
@@ -76,6 +77,7 @@ TEST_CASE("a failure of any CUPTI call is an error that names it and a later rec
       text = error.what();
     }
     fail_at("", 0);
+    if (recorder.is_on()) recorder.stop();
     REQUIRE(text.find(function) != std::string::npos);
   }
   REQUIRE(record() == 1);

@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdlib>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -7,6 +6,7 @@
 #include "runtime/launch/tcp_store.hpp"
 #include "runtime/step/train_step.hpp"
 #include "sim/io/json.hpp"
+#include "tests/runtime/device/backend_under_test.hpp"
 #include "tests/support/test.hpp"
 
 namespace stepcast::runtime::test {
@@ -111,7 +111,7 @@ inline void on_ranks(const TrainingPlan& plan, const std::function<void(Trainer&
   for (int rank = 0; rank < plan.layout.world(); ++rank)
     ranks.emplace_back([&, rank] {
       try {
-        const auto backend = backend_of("cpu");
+        const auto backend = backend_of(backend_under_test());
         const auto device = backend->open(rank);
         Trainer trainer(*backend, *device, *store, rank, plan);
         body(trainer);
