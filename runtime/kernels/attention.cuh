@@ -9,6 +9,9 @@
 ///   dk, dv     : block = (key tile, key head, sample), 4 warps of kRows keys, query tiles of 32
 namespace stepcast::runtime {
 inline constexpr int kTile = 32, kAttentionThreads = 128, kForwardRows = 4, kBackwardRows = 2;
+/// Blocks per SM that the backward kernels are compiled for: 128 registers a thread. Left to itself
+/// ptxas 13.0 aims at more blocks on sm_80 and spills addresses.
+inline constexpr int kBackwardBlocks = 4;
 
 struct AttentionShapeOf {  // element strides of the packed projection and of its results
   std::int64_t length, heads, kv_heads, dim;
@@ -134,7 +137,7 @@ __global__ void __launch_bounds__(kThreads)
 
 /// P = e^(s - lse), dS = P (dy . v - delta) scale, dq = dS k.
 template <class T, int kDims>
-__global__ void __launch_bounds__(kAttentionThreads)
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     attention_dq_kernel(AttentionShapeOf shape, const T* qkv, const T* dy, const float* lse,
                         const float* delta, T* dq) {
   STEPCAST_DYNAMIC_SHARED(float, tiles);
@@ -190,7 +193,7 @@ __global__ void __launch_bounds__(kAttentionThreads)
 
 /// dv = P' dy, dk = dS' q, summed over the query heads that share the key head.
 template <class T, int kDims>
-__global__ void __launch_bounds__(kAttentionThreads)
+__global__ void __launch_bounds__(kAttentionThreads, kBackwardBlocks)
     attention_dkv_kernel(AttentionShapeOf shape, const T* qkv, const T* dy, const float* lse,
                          const float* delta, T* dk, T* dv) {
   STEPCAST_DYNAMIC_SHARED(float, tiles);

@@ -15,6 +15,10 @@ int stepcast_double_calls(const char* function);
 int stepcast_double_live();
 void stepcast_double_jitter(int microseconds, std::uint64_t seed);
 
+/// Stream work that a tracer sees as a kernel of that name: what cuBLASLt and NCCL launch. Returns
+/// a cudaError_t.
+int stepcast_double_launch(void* stream, void (*run)(void*), void* data, const char* name);
+
 /// What the double of CUPTI hooks into.
 struct StepcastDoubleHook {
   /// On the calling thread of every launch, copy or fill: a correlation id.

@@ -231,7 +231,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const
                               d,
                               *static_cast<const float*>(alpha),
                               *static_cast<const float*>(beta)};
-  return cudaLaunchHostFunc(stream, run, product) == cudaSuccess ? CUBLAS_STATUS_SUCCESS
-                                                                 : CUBLAS_STATUS_EXECUTION_FAILED;
+  return stepcast_double_launch(stream, run, product, "product") == cudaSuccess
+             ? CUBLAS_STATUS_SUCCESS
+             : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 }  // extern "C"

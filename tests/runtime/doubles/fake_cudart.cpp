@@ -153,10 +153,12 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared,
                           stream);
 }
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+int stepcast_double_launch(void* stream, void (*run)(void*), void* data, const char* name) {
   Work work;
-  work.run = [function, data] { function(data); };
-  return push(stream, std::move(work));
+  work.run = [run, data] { run(data); };
+  work.kind = 0;
+  work.name = name;
+  return push(static_cast<cudaStream_t>(stream), std::move(work));
 }
 
 const char* cudaGetErrorName(cudaError_t error) {

@@ -143,7 +143,9 @@ ncclResult_t enqueue(cudaStream_t stream, std::function<void()> work) {
     (*function)();
     delete function;
   };
-  return cudaLaunchHostFunc(stream, run, own) == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+  return stepcast_double_launch(stream, run, own, "ncclDevKernel") == cudaSuccess
+             ? ncclSuccess
+             : ncclUnhandledCudaError;
 }
 void failed(ncclComm_t communicator) { communicator->state = ncclRemoteError; }
 }  // namespace
