@@ -51,7 +51,8 @@ inline Spec spec_of(std::string_view text) {
   if (at < text.size() && text[at] == '0') spec.fill = text[at++];
   spec.width = static_cast<std::size_t>(number_at(text, at));
   if (at < text.size() && text[at] == '.') spec.precision = number_at(text, ++at);
-  if (at < text.size()) spec.type = text[at++];
+  if (at < text.size() && std::string_view("dxfeg").find(text[at]) != std::string_view::npos)
+    spec.type = text[at++];
   if (at != text.size()) throw std::logic_error("format: cannot read :" + std::string(text));
   return spec;
 }
@@ -98,10 +99,11 @@ inline std::string text_of(const Value& value, const Spec& spec) {
   const bool is_text = std::holds_alternative<std::string_view>(value) ||
                        std::holds_alternative<char>(value) || std::holds_alternative<bool>(value);
   const char align = spec.align != 0 ? spec.align : is_text ? '<' : '>';
-  if (spec.align == 0 && spec.fill == '0' && !is_text)
+  if (spec.align == 0 && spec.fill == '0' && !is_text && result.find_first_of("in") == result.npos)
     return result.insert(result[0] == '-' ? 1 : 0, room, '0');
   const std::size_t before = align == '<' ? 0 : align == '>' ? room : room / 2;
-  return std::string(before, spec.fill) + result + std::string(room - before, spec.fill);
+  const char fill = spec.align == 0 ? ' ' : spec.fill;  // inf and nan have no zeros in front
+  return std::string(before, fill) + result + std::string(room - before, fill);
 }
 inline std::string format(std::string_view text, const Value* values, std::size_t count) {
   std::string result;
