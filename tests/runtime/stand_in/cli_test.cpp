@@ -20,6 +20,8 @@ struct Program {
     command.add_option("--ranks", ranks, "how many")->check(CLI::Range(1, 4096))->type_name("N");
     command.add_option("--time-limit", limit_s, "seconds")->check(CLI::Range(1.0, 86400.0));
     command.add_flag("--json", is_json, "as data");
+    command.add_option("--model", output, "a step")
+        ->excludes(command.add_option("--scenario", output, "another"));
     command.callback([this] { has_run = true; });
     words.insert(words.begin(), "/usr/bin/program");
     std::vector<char*> pointers;
@@ -51,7 +53,8 @@ TEST_CASE("what is unknown or missing or out of range or no number is an error",
                                                 {"measure", "--ranks", "two"},
                                                 {"measure", "--ranks", "1.5"},
                                                 {"measure", "--time-limit", "1s"},
-                                                {"measure", "extra"}}) {
+                                                {"measure", "extra"},
+                                                {"measure", "--model", "a", "--scenario", "b"}}) {
     Program p;
     try {
       p.parse(words);

@@ -31,6 +31,7 @@ class Option {
   Option* capture_default_str() { return has_default_ = true, this; }
   Option* type_name(const std::string& name) { return type_ = " " + name, this; }
   Option* check(const Range& range) { return ranges_.push_back(range), this; }
+  Option* excludes(Option* other) { return excluded_.push_back(other), this; }
 
  private:
   friend class App;
@@ -38,6 +39,7 @@ class Option {
   std::string described_as_, type_, default_;
   bool has_default_ = false, is_flag_ = false, takes_many_ = false, is_given_ = false;
   std::vector<Range> ranges_;
+  std::vector<Option*> excluded_;
   std::function<bool(const std::string&, bool is_first)> take_;
 };
 
@@ -144,6 +146,10 @@ class App {
       if (values.empty()) throw ParseError(name + ":" + option.type_ + " is missing", 114);
       for (const std::string& value : values) give(option, name, value);
     }
+    for (const auto& option : options_)
+      for (const Option* other : option->excluded_)
+        if (option->is_given_ && other->is_given_)
+          throw ParseError(option->names_.back() + " excludes " + other->names_.back(), 108);
     if (run_) run_();
   }
   static void give(Option& option, const std::string& name, const std::string& value) {
