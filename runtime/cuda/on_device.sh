@@ -1,5 +1,5 @@
 #!/bin/bash
-# Never run on a GPU so far: none was available (README.md beside this file). Its commands were tried on the doubles of tests/runtime.
+# Never run on a GPU so far: none was available (README.md beside this file).
 # Everything that needs a GPU, in under ten minutes of device time, on a machine that has one:
 #   runtime/cuda/on_device.sh [OUT]        OUT [out/on_device]: outputs to commit are copied there
 # 1. build with the cuda backend for this GPU   2. probe   3. all tests labelled gpu   4. compute-sanitizer over those of the seam
