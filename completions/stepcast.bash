@@ -9,8 +9,8 @@ _stepcast_commands() {
 _stepcast_kinds() {  # of stepcast list: "kind KIND REQUIRED  models | clusters | ..."
   stepcast list --help 2>/dev/null | sed -n 's/^ *kind KIND REQUIRED *//p' | tr -d '|'
 }
-_stepcast_choices() {  # of export: "target TARGET REQUIRED  torchrun | slurm | ..."
-  stepcast "$1" --help 2>/dev/null | sed -n 's/^ *target TARGET REQUIRED *//p' | tr -d '|'
+_stepcast_choices() {  # of export and report: "target TARGET REQUIRED  torchrun | slurm | ..."
+  stepcast "$1" --help 2>/dev/null | sed -n 's/^ *\(target TARGET\|kind KIND\) REQUIRED *//p' | tr -d '|'
 }
 _stepcast() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
@@ -33,7 +33,7 @@ _stepcast() {
       return ;;
   esac
   case $command in
-    export)
+    export|report)
       if [ "$COMP_CWORD" = 2 ]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_stepcast_choices "$command")" -- "$current")
       else

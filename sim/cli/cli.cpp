@@ -85,6 +85,7 @@ int parse_and_run(const std::vector<std::string>& arguments) {
   add_import_command(app, exit_code);
   add_replay_command(app, exit_code);
   add_export_command(app, exit_code);
+  add_report_command(app, exit_code);
 
   if (!arguments.empty() && !arguments[0].starts_with('-')) {
     const auto known = command_names(app);

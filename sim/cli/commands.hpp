@@ -13,4 +13,5 @@ void add_converge_command(CLI::App& app, int& exit_code);
 void add_compare_command(CLI::App& app, int& exit_code);
 void add_calibrate_command(CLI::App& app, int& exit_code);
 void add_export_command(CLI::App& app, int& exit_code);
+void add_report_command(CLI::App& app, int& exit_code);
 }  // namespace stepcast
