@@ -23,21 +23,33 @@ constexpr std::array<Colour, 7> kColours{{{0, 114, 178},
                                           {86, 180, 233},
                                           {90, 90, 90}}};
 
+/// How a series is told from the others: a second round of the colours has dashes and hollow marks.
+struct Style {
+  Colour colour;
+  double width = 2.4, dash = 0;  // pixels
+  bool has_marks = true, is_hollow = false;
+};
+Style style_of(std::size_t number) {
+  const bool is_again = (number / kColours.size()) % 2 == 1;
+  return {kColours[number % kColours.size()], 2.4, is_again ? 3.0 : 0.0, true, is_again};
+}
+constexpr Style kReference{kAxis, 1.6, 7.0, false, false};
+
 class Drawing {
  public:
-  Drawing(const Chart& chart, Canvas& canvas) : chart_(chart), canvas_(canvas) { set_scales(); }
+  Drawing(const Chart& chart, Canvas& canvas) : chart_(chart), canvas_(canvas) {
+    std::size_t number = 0;
+    for (const ChartSeries& series : chart_.series)
+      legend_.emplace_back(&series, series.is_dashed ? kReference : style_of(number++));
+    set_scales();
+    place_legend();
+  }
   void draw() {
     canvas_.text({kLeft, 36}, chart_.title, 20, kInk, Anchor::start, true);
     if (!chart_.subtitle.empty())
       canvas_.text({kLeft, 58}, chart_.subtitle, 12.5, kSoft, Anchor::start);
     draw_axes();
-    std::size_t colour = 0;
-    for (const ChartSeries& series : chart_.series) {
-      const Colour chosen = series.is_dashed ? kAxis : kColours[colour % kColours.size()];
-      if (!series.is_dashed) ++colour;
-      draw_series(series, chosen);
-      legend_.emplace_back(&series, chosen);
-    }
+    for (const auto& [series, style] : legend_) draw_series(*series, style);
     draw_legend();
   }
 
@@ -73,7 +85,7 @@ class Drawing {
         x_.ticks.push_back(static_cast<double>(i));
     }
   }
-  double x_at(double v) const { return kLeft + x_.share_of(v) * (kWidth - kLeft - kRight); }
+  double x_at(double v) const { return kLeft + x_.share_of(v) * (right_ - kLeft); }
   double y_at(double v) const {
     return kHeight - kBottom - y_.share_of(v) * (kHeight - kTop - kBottom);
   }
@@ -81,7 +93,7 @@ class Drawing {
   void draw_axes() {
     const double bottom = kHeight - kBottom;
     for (const double tick : y_.ticks) {
-      canvas_.polyline({{kLeft, y_at(tick)}, {kWidth - kRight, y_at(tick)}}, {kGrid, 1, 0});
+      canvas_.polyline({{kLeft, y_at(tick)}, {right_, y_at(tick)}}, {kGrid, 1, 0});
       canvas_.text({kLeft - 10, y_at(tick) + 4.5}, tick_text(tick), 13, kInk, Anchor::end);
     }
     for (const double tick : x_.ticks) {
@@ -93,13 +105,22 @@ class Drawing {
                                     : chart_.x.categories[static_cast<std::size_t>(tick)];
       canvas_.text({x, bottom + 22}, label, 13, kInk, Anchor::middle);
     }
-    canvas_.polyline({{kLeft, kTop}, {kLeft, bottom}, {kWidth - kRight, bottom}}, {kAxis, 1.2, 0});
-    canvas_.text({(kLeft + kWidth - kRight) / 2, kHeight - 26}, chart_.x.title, 14, kInk,
-                 Anchor::middle);
+    canvas_.polyline({{kLeft, kTop}, {kLeft, bottom}, {right_, bottom}}, {kAxis, 1.2, 0});
+    canvas_.text({(kLeft + right_) / 2, kHeight - 26}, chart_.x.title, 14, kInk, Anchor::middle);
     canvas_.text({26, (kTop + bottom) / 2}, chart_.y.title, 14, kInk, Anchor::middle, false, true);
   }
 
-  void draw_series(const ChartSeries& s, Colour colour) {
+  void draw_line(const std::vector<Point>& points, const Style& style) {
+    if (points.size() > 1) canvas_.polyline(points, {style.colour, style.width, style.dash});
+  }
+  void draw_mark(Point at, const Style& style) {
+    if (!style.has_marks) return;
+    canvas_.disc(at, 5, {255, 255, 255});
+    canvas_.disc(at, 3.8, style.colour);
+    if (style.is_hollow) canvas_.disc(at, 2, {255, 255, 255});
+  }
+
+  void draw_series(const ChartSeries& s, const Style& style) {
     std::vector<Point> points;
     std::vector<std::string> labels;
     for (std::size_t i = 0; i < s.x.size(); ++i) {
@@ -107,47 +128,68 @@ class Drawing {
       points.push_back({x_at(s.x[i]), y_at(s.y[i])});
       labels.push_back(i < s.labels.size() ? s.labels[i] : "");
     }
-    if (points.size() > 1)
-      canvas_.polyline(points, {colour, s.is_dashed ? 1.6 : 2.4, s.is_dashed ? 7.0 : 0.0});
-    if (s.is_dashed) return;
+    draw_line(points, style);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      canvas_.disc(points[i], 5, {255, 255, 255});
-      canvas_.disc(points[i], 3.8, colour);
+      draw_mark(points[i], style);
       // Below and to the right of a rising line, where nothing else is drawn.
       if (!labels[i].empty())
-        canvas_.text({points[i].x + 7, points[i].y + 17}, labels[i], 11.5, colour, Anchor::start);
+        canvas_.text({points[i].x + 7, points[i].y + 17}, labels[i], 11.5, style.colour,
+                     Anchor::start);
     }
   }
 
-  // How much of the data a legend at this place would cover.
-  int points_within(double left, double top, double width, double height) const {
-    int count = 0;
+  // Whether a legend at this place would hide data: points, and lines between them.
+  bool covers_data(double left, double top, double width, double height) const {
+    constexpr int kSteps = 32;  // along a line between two points
+    const auto is_within = [&](double x, double y) {
+      return x > left - 8 && x < left + width + 8 && y > top - 8 && y < top + height + 8;
+    };
     for (const ChartSeries& s : chart_.series)
       for (std::size_t i = 0; i < s.x.size(); ++i) {
         if (!is_drawable(s.x[i], s.y[i])) continue;
-        const double x = x_at(s.x[i]), y = y_at(s.y[i]);
-        if (x > left - 8 && x < left + width + 8 && y > top - 8 && y < top + height + 8) ++count;
+        const Point to{x_at(s.x[i]), y_at(s.y[i])};
+        if (is_within(to.x, to.y)) return true;
+        if (i == 0 || !is_drawable(s.x[i - 1], s.y[i - 1])) continue;
+        const Point from{x_at(s.x[i - 1]), y_at(s.y[i - 1])};
+        for (int k = 1; k < kSteps; ++k) {
+          const double share = static_cast<double>(k) / kSteps;
+          if (is_within(from.x + share * (to.x - from.x), from.y + share * (to.y - from.y)))
+            return true;
+        }
       }
-    return count;
+    return false;
+  }
+
+  // In an upper corner where that hides nothing, otherwise in a column of its own beside the plot.
+  void place_legend() {
+    if (legend_.size() < 2) return;
+    constexpr double kOtherFonts = 1.12;  // what draws an SVG may have a wider font than ours
+    double widest = 0;
+    for (const auto& [series, style] : legend_)
+      widest = std::max(widest, kOtherFonts * text_width(series->name, 13));
+    legend_width_ = std::min(widest + 58, (kWidth - kLeft) / 2);
+    legend_height_ = 22.0 * static_cast<double>(legend_.size()) + 12;
+    legend_top_ = kTop + 10;
+    for (const double left : {kLeft + 14, right_ - 14 - legend_width_})
+      if (!covers_data(left, legend_top_, legend_width_, legend_height_)) {
+        legend_left_ = left;
+        return;
+      }
+    right_ = kWidth - legend_width_ - 28;
+    legend_left_ = right_ + 16;
+    legend_top_ = kTop;
   }
 
   void draw_legend() {
     if (legend_.size() < 2) return;
-    double widest = 0;
-    for (const auto& [series, colour] : legend_)
-      widest = std::max(widest, text_width(series->name, 13));
-    const double width = widest + 58, height = 22.0 * static_cast<double>(legend_.size()) + 12;
-    const double top = kTop + 10, west = kLeft + 14, east = kWidth - kRight - 14 - width;
-    const double left =
-        points_within(west, top, width, height) <= points_within(east, top, width, height) ? west
-                                                                                           : east;
-    canvas_.rectangle({left, top}, width, height, kGrid);
-    canvas_.rectangle({left + 1, top + 1}, width - 2, height - 2, {255, 255, 255});
-    double y = top + 22;
-    for (const auto& [series, colour] : legend_) {
-      canvas_.polyline({{left + 10, y - 5}, {left + 38, y - 5}},
-                       {colour, series->is_dashed ? 1.6 : 2.4, series->is_dashed ? 7.0 : 0.0});
-      if (!series->is_dashed) canvas_.disc({left + 24, y - 5}, 3.8, colour);
+    const double left = legend_left_;
+    canvas_.rectangle({left, legend_top_}, legend_width_, legend_height_, kGrid);
+    canvas_.rectangle({left + 1, legend_top_ + 1}, legend_width_ - 2, legend_height_ - 2,
+                      {255, 255, 255});
+    double y = legend_top_ + 22;
+    for (const auto& [series, style] : legend_) {
+      draw_line({{left + 10, y - 5}, {left + 38, y - 5}}, style);
+      draw_mark({left + 24, y - 5}, style);
       canvas_.text({left + 46, y}, series->name, 13, kInk, Anchor::start);
       y += 22;
     }
@@ -156,7 +198,9 @@ class Drawing {
   const Chart& chart_;
   Canvas& canvas_;
   AxisScale x_, y_;
-  std::vector<std::pair<const ChartSeries*, Colour>> legend_;
+  double right_ = kWidth - kRight;  // where the plot ends
+  std::vector<std::pair<const ChartSeries*, Style>> legend_;
+  double legend_left_ = 0, legend_top_ = 0, legend_width_ = 0, legend_height_ = 0;  // pixels
 };
 }  // namespace
 
