@@ -238,7 +238,7 @@ TEST_CASE("kinds and fields that are not known get the nearest name and the line
   require_refused("apiVersion: batch/v1\nkind: Deployment\n", "known are PyTorchJob, TFJob");
   require_refused(replaced(kMegatron, "    Worker:", "    Workers:"), "did you mean Worker?");
   require_refused(replaced(kMegatron, "replicas: 3", "replicas: three"),
-                  "line 34: Worker.replicas: found \"three\"");
+                  "line 31: Worker.replicas: found \"three\"");
   require_refused(replaced(kMegatron, "kubeflow.org/v1", "batch/v1"), "line 1: apiVersion");
   require_refused(replaced(kMegatron, "--micro-batch-size 2", "--micro-batch-size two"),
                   "--micro-batch-size: found \"two\"");
