@@ -146,12 +146,12 @@ void CudaDevice::remove_watch(const void* owner) {
   const std::lock_guard lock(mutex_);
   watches_.erase(owner);
 }
-void CudaDevice::look_at_watches() const {
+void CudaDevice::look_at_watches(Nanoseconds waited) const {
   std::vector<Watch> watches;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [owner, watch] : watches_) watches.push_back(watch);
   }
-  for (const Watch& watch : watches) watch();
+  for (const Watch& watch : watches) watch(waited);
 }
 }  // namespace stepcast::runtime

@@ -40,7 +40,7 @@ class CudaDevice final : public Device {
   void remove_stream(CudaStream* stream);
   void add_watch(const void* owner, Watch watch);
   void remove_watch(const void* owner);
-  void look_at_watches() const;
+  void look_at_watches(Nanoseconds waited) const;
 
  private:
   int ordinal_;

@@ -53,9 +53,9 @@ class CudaEvent final : public Event {
   std::size_t base_ = 0;
 };
 
-/// Looked at while the host waits: throws when work on the stream can no longer finish (a peer of a
-/// communicator is gone).
-using Watch = std::function<void()>;
+/// Looked at while the host waits, with how long this one wait has lasted: throws when work on the
+/// stream can no longer finish (a peer of a communicator is gone).
+using Watch = std::function<void(Nanoseconds waited)>;
 
 class CudaStream final : public Stream {
  public:

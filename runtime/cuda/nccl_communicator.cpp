@@ -2,7 +2,6 @@
 
 #include <nccl.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -122,7 +121,7 @@ class NcclCommunicator final : public Communicator {
       give_up();
       throw;
     }
-    device_.add_watch(this, [this] { look(); });
+    device_.add_watch(this, [this](Nanoseconds waited) { look(waited); });
   }
   ~NcclCommunicator() override {
     device_.remove_watch(this);
@@ -210,11 +209,9 @@ class NcclCommunicator final : public Communicator {
   void barrier() override {
     all_reduce(*stream_, word_.view(), {1}, Reduction::sum);
     stream_->synchronise();
-    waiting_since_ = kNotWaiting;
   }
 
  private:
-  static constexpr std::int64_t kNotWaiting = -1;
   static std::size_t size_of(ElementCount count) { return static_cast<std::size_t>(count.value); }
   static ncclDataType_t summable(Precision precision) {
     STEPCAST_ASSERT(precision != Precision::fp8 && precision != Precision::int8,
@@ -265,23 +262,15 @@ class NcclCommunicator final : public Communicator {
     STEPCAST_ASSERT(&stream.device() == static_cast<Device*>(&device_),
                     "a communicator serves streams of its own device");
     device_.use();
-    waiting_since_ = kNotWaiting;
   }
   /// Called while the host waits for a stream or an event of this device: errors of the network
-  /// surface here, and a wait longer than the limit counts as a dead peer.
-  void look() {
+  /// surface here, and one wait longer than the limit counts as a dead peer.
+  void look(Nanoseconds waited) {
     if (communicator_ == nullptr) return;
     ncclResult_t state = ncclSuccess;
     accept(api().async_error(communicator_, &state), "ncclCommGetAsyncError");
     accept(state, "a collective");
-    const std::int64_t now = Recorder::now();
-    std::int64_t since = waiting_since_;
-    if (since == kNotWaiting ||
-        now - last_look_ > 1'000'000'000) {  // a new wait: nobody looked for a second
-      waiting_since_ = since = now;
-    }
-    last_look_ = now;
-    if (static_cast<double>(now - since) * 1e-9 > request_.time_limit.value)
+    if (static_cast<double>(waited) * 1e-9 > request_.time_limit.value)
       fail("waited for " + std::to_string(request_.time_limit.value) +
            " s on work with a collective; a rank of the group has died or hangs");
   }
@@ -295,7 +284,6 @@ class NcclCommunicator final : public Communicator {
   ncclComm_t communicator_ = nullptr;
   std::unique_ptr<Stream> stream_;
   Buffer word_;
-  std::atomic<std::int64_t> waiting_since_{kNotWaiting}, last_look_{0};
 };
 }  // namespace
 

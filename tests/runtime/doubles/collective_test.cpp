@@ -225,6 +225,23 @@ TEST_CASE("a peer that dies in the middle surfaces from synchronise and nothing 
   REQUIRE(text.find("has died or hangs") != std::string::npos);
 }
 
+TEST_CASE("many short waits longer than the limit together are no dead peer", "[doubles]") {
+  const auto backend = plugin();
+  jitter(20000, 1);  // each wait takes milliseconds, so that the watches are looked at
+  const auto problems =
+      problems_of_ranks(*backend, "patient", 2, Seconds(1), [](int, Device& device, Communicator&) {
+        const auto stream = device.new_stream("compute");
+        const Buffer x = put(device, *stream, {1, 2});
+        const auto begin = Recorder::now();
+        while (Recorder::now() - begin < 1'500'000'000) {  // 1.5 of the limit of 1 s
+          device.kernels().scale(*stream, x.view(), 1.0f, 2);
+          stream->synchronise();
+        }
+      });
+  jitter(0, 1);
+  REQUIRE(problems == std::vector<std::string>{"", ""});
+}
+
 TEST_CASE("processes reduce through the same plugin", "[doubles]") {
   // A child process is rank 1; the store is a file, renamed when complete.
   struct FileStore final : Store {
