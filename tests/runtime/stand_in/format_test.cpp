@@ -3,6 +3,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <variant>
@@ -42,6 +43,9 @@ TEST_CASE("the stand-in formats text and places and braces as fmt does", "[stand
   require_same("{1} {0} {1}", "a", std::string("b"));
   require_same("{:<16}|{:>6}|{:*^7}|{:.2}", "device", std::string_view("x"), "mid", "long");
   require_same("{} {} {}", true, 'c', "text");
+  std::string text = "a";
+  fmt_stand_in::format_to(std::back_inserter(text), "{}", 1);
+  REQUIRE(text == "a1");
 }
 
 TEST_CASE("the stand-in refuses what it cannot format", "[stand_in]") {

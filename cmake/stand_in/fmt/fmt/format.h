@@ -140,6 +140,13 @@ std::string format(std::string_view text, const Values&... values) {
   const stand_in::Value list[] = {stand_in::value_of(values)..., false};  // one more: never empty
   return stand_in::format(text, list, sizeof...(values));
 }
+template <class...>
+using format_string = std::string_view;  // checked when it runs, not when it compiles
+template <class Iterator, class... Values>
+Iterator format_to(Iterator to, std::string_view text, const Values&... values) {
+  for (const char c : format(text, values...)) *to++ = c;
+  return to;
+}
 template <class... Values>
 void print(std::FILE* file, std::string_view text, const Values&... values) {
   const std::string line = format(text, values...);
