@@ -47,8 +47,8 @@ ChartData accuracy_chart(const trace::Accuracy& a) {
   c.kind = ChartKind::scatter;
   c.title = "Matched slices: A against B";
   c.note = "The band is +-10 %; at most 5000 pairs, evenly picked";
-  c.x = {"A (measured)", AxisUnit::time_ns, true, false};
-  c.y = {"B (simulated)", AxisUnit::time_ns, true, false};
+  c.x = {"A", AxisUnit::time_ns, true, false};
+  c.y = {"B", AxisUnit::time_ns, true, false};
   c.band = kAccuracyBand;
   c.empty_text = "No matched slices";
   ChartSeries s;

@@ -40,11 +40,12 @@ void ImportPanel::rebuild() {
     return;
   }
   const trace::ImportReport& r = document.report();
-  QString text = document.is_loading() ? QString("Reading ...")
-                                       : QString("%L1 events read in %2; %L3 lost")
-                                             .arg(r.events)
-                                             .arg(time_text(r.seconds * 1e9))
-                                             .arg(r.lost);
+  // The mapped copy of an earlier reading keeps what was counted; nothing was read this time.
+  const QString how = r.seconds > 0 ? QString("read in %1").arg(time_text(r.seconds * 1e9))
+                                    : QString("from the copy of an earlier reading");
+  QString text = document.is_loading()
+                     ? QString("Reading ...")
+                     : QString("%L1 events %2; %L3 lost").arg(r.events).arg(how).arg(r.lost);
   if (r.is_cancelled) text += "; reading was stopped, so this is a part of the trace";
   head_->setText(text);
   counts_->show_table(import_counts_table(r));

@@ -1,14 +1,29 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QFileInfo>
+#include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <string_view>
 
 #include "gui/app/main_window.hpp"
 
+namespace {
+/// Help is text: it needs no display, and a machine without one shall give it.
+bool asks_for_help(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* word) {
+    const std::string_view text = word;
+    return text == "-h" || text == "--help" || text == "--help-all";
+  });
+}
+}  // namespace
+
 int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  QApplication::setOrganizationName("stepcast");
-  QApplication::setApplicationName("viewer");
+  const std::unique_ptr<QCoreApplication> app = asks_for_help(argc, argv)
+                                                    ? std::make_unique<QCoreApplication>(argc, argv)
+                                                    : std::make_unique<QApplication>(argc, argv);
+  QCoreApplication::setOrganizationName("stepcast");
+  QCoreApplication::setApplicationName("viewer");
   QCommandLineParser parser;
   parser.setApplicationDescription(
       "Shows measured and simulated timelines of distributed training, and compares them.");
@@ -23,7 +38,7 @@ int main(int argc, char** argv) {
   const QCommandLineOption settings(
       "settings", "Keep settings and session beside this file in place of the user's own.", "file");
   parser.addOptions({compare, light, fresh, settings});
-  parser.process(app);
+  parser.process(*app);  // ends here where help is asked for
 
   for (const QString& path : parser.positionalArguments() + parser.values(compare))
     if (!QFileInfo::exists(path)) {

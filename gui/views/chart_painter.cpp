@@ -196,8 +196,8 @@ void paint_axes(QPainter& p, const ChartData& chart, const ChartFrame& f, const 
     p.save();
     p.translate(rect.left() + kMargin, f.plot.center().y());
     p.rotate(-90);
-    p.drawText(QRectF(-f.plot.height(), 0, 2 * f.plot.height(), line), Qt::AlignCenter,
-               chart.y.title);
+    p.drawText(QRectF(-f.plot.height() / 2, 0, f.plot.height(), line), Qt::AlignCenter,
+               metrics.elidedText(chart.y.title, Qt::ElideRight, f.plot.height()));
     p.restore();
   }
   if (has_legend(chart)) {
