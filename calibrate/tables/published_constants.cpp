@@ -112,10 +112,12 @@ void set_collective_habits(KernelProfile& kernels) {
   parameters["collective_issue_us/megatron-deepspeed-2022"] = 30;
   parameters["collective_issue_us_per_peer/megatron-deepspeed-2022"] = 10;
   parameters["collective_wait_us_per_peer/megatron-deepspeed-2022"] = 60;
-  // DeepSpeed 0.3 and 0.4 gathered every tensor above the persistence threshold by itself (a
-  // transformer block has four: biases and norms stay whole) with torch.distributed.all_gather over
-  // a list, which copies each rank's share by a kernel of its own: 8 us, issue and gap (from
-  // memory, runtime/zero/partition_parameters.py and ProcessGroupNCCL.cpp of 2021).
+  // DeepSpeed of 2021 gathered and scattered every tensor above the persistence threshold by itself
+  // (_allgather_param and _reduce_scatter_gradient, microsoft/DeepSpeed
+  // deepspeed/runtime/zero/partition_parameters.py@c4ec23fc). A transformer block has four: its
+  // matrices; biases and norms, at most 4 C elements, stay whole. torch.distributed.all_gather over
+  // a list copies each rank's share by a kernel of its own (pytorch pull request 33924). Its time
+  // is assumed: 8 us of issue and gap, half of an op that Python issues ("pytorch" above).
   parameters["collectives_per_layer/deepspeed-2021"] = 4;
   parameters["list_copy_us/deepspeed-2021"] = 8;
 }

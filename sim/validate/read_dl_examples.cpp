@@ -198,19 +198,7 @@ Questions read_dl_examples(const CsvTable& table, const AssumptionBook& book,
       AssumedRow assumed = assume(book, set, row);
       if (const auto micro = assumed.row.integer("mbs"); assumed.row.text("gbs").empty() && micro)
         put_count(assumed.row, "gbs", *micro * assumed.row.integer("n_accel").value_or(0));
-      StepOrReason step = step_question(assumed, set);
-      const SecondsOrReason measured = measured_step(assumed.row, set.measured);
-      const auto* why_no_step = std::get_if<std::string>(&step);
-      const auto* why_no_time = std::get_if<std::string>(&measured);
-      if (why_no_step != nullptr || why_no_time != nullptr) {
-        questions.skipped.push_back(
-            {name, id, why_no_step != nullptr ? *why_no_step : *why_no_time});
-        continue;
-      }
-      questions.list.push_back({name,
-                                fmt::format("{} line {}", table.file(), line.line()),
-                                std::get<StepQuestion>(std::move(step)),
-                                {{id, Metric::step_time, std::get<double>(measured), 0}}});
+      add_step(name, id, assumed, set, questions);
     }
   }
   return questions;

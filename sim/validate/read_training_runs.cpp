@@ -57,22 +57,7 @@ Questions read_training_runs(const CsvTable& table, const AssumptionBook& book,
     const std::string name = table_name(table, row, format);
     if (!options.table.empty() && name != options.table) continue;
     const AssumptionSet& set = book.set_for(name);
-    const std::string id = id_of(row, format);
-    const AssumedRow assumed = assume(book, set, row);
-    StepOrReason step = step_question(assumed, set);
-    if (const auto* reason = std::get_if<std::string>(&step)) {
-      questions.skipped.push_back({name, id, *reason});
-      continue;
-    }
-    const SecondsOrReason measured = measured_step(assumed.row, set.measured);
-    if (const auto* reason = std::get_if<std::string>(&measured)) {
-      questions.skipped.push_back({name, id, *reason});
-      continue;
-    }
-    questions.list.push_back({name,
-                              fmt::format("{} line {}", table.file(), row.line()),
-                              std::get<StepQuestion>(std::move(step)),
-                              {{id, Metric::step_time, std::get<double>(measured), 0}}});
+    add_step(name, id_of(row, format), assume(book, set, row), set, questions);
   }
   return questions;
 }

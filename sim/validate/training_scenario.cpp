@@ -196,4 +196,22 @@ SecondsOrReason measured_step(const TableRow& row, const std::vector<std::string
   }
   return std::string("no step time, rate or FLOP/s is given");
 }
+
+void add_step(const std::string& table, const std::string& id, const AssumedRow& assumed,
+              const AssumptionSet& set, Questions& questions) {
+  StepOrReason step = step_question(assumed, set);
+  if (const auto* reason = std::get_if<std::string>(&step)) {
+    questions.skipped.push_back({table, id, *reason});
+    return;
+  }
+  const SecondsOrReason measured = measured_step(assumed.row, set.measured);
+  if (const auto* reason = std::get_if<std::string>(&measured)) {
+    questions.skipped.push_back({table, id, *reason});
+    return;
+  }
+  questions.list.push_back({table,
+                            fmt::format("{} line {}", assumed.row.file(), assumed.row.line()),
+                            std::get<StepQuestion>(std::move(step)),
+                            {{id, Metric::step_time, std::get<double>(measured), 0}}});
+}
 }  // namespace stepcast

@@ -26,6 +26,10 @@ using SecondsOrReason = std::variant<double, std::string>;
 ///   16-bit peak * share); needs peak_tflops (a rule fills it)
 SecondsOrReason measured_step(const TableRow& row, const std::vector<std::string>& columns);
 
+/// Asks for the step of a row whose cells are filled, or notes why it cannot be asked.
+void add_step(const std::string& table, const std::string& id, const AssumedRow& assumed,
+              const AssumptionSet& set, Questions& questions);
+
 /// NICs of a node and Gb/s of each, read from an interconnect cell: "8x200 Gb/s HDR IB", "400 Gb/s
 /// per GPU".
 struct NicText {

@@ -119,6 +119,33 @@ TEST_CASE("a line of an example's throughput table asks one step per number form
           "segment memory and relative positions (Transformer-XL) are not modelled");
 }
 
+TEST_CASE("what an example's table leaves out is its launch configuration's", "[validate]") {
+  // configs.yml of PyTorch's image models: EfficientNet-B4 128 images per A100 in 16 bit and 64 in
+  // TF32, 32 and 16 per V100 of 16 GB. BERT's second phase: bins of 64 tokens, 288 of 512 are left.
+  const CsvTable table = test::table_of(
+      "model,system,section,fields,source\n"
+      "PyTorch/Classification/ConvNets/efficientnet,NVIDIA DGX A100 (8x A100 "
+      "80GB),s,\"{\"\"Model\"\": "
+      "\"\"efficientnet-b4\"\", \"\"GPUs\"\": \"\"8\"\", \"\"TF32\"\": \"\"1000 img/s\"\", "
+      "\"\"Throughput - mixed precision\"\": \"\"2000 img/s\"\"}\",r\n"
+      "PyTorch/Classification/ConvNets/efficientnet,NVIDIA DGX-1 (8x V100 "
+      "16GB),s,\"{\"\"Model\"\": "
+      "\"\"efficientnet-b4\"\", \"\"GPUs\"\": \"\"8\"\", \"\"FP32\"\": \"\"600 img/s\"\", "
+      "\"\"Throughput - mixed precision\"\": \"\"1300 img/s\"\"}\",r\n"
+      "PyTorch/LanguageModeling/BERT,NVIDIA DGX A100 (8x A100 80GB),Pre-training,\"{\"\"GPUs\"\": "
+      "\"\"8\"\", \"\"Batch size / GPU\"\": \"\"32\"\", \"\"Sequence length\"\": \"\"512\"\", "
+      "\"\"Mixed Precision Throughput\"\": \"\"1648\"\"}\",r\n");
+  const Questions questions = read_questions(table, test::shipped_book(), {});
+  REQUIRE(questions.skipped.empty());
+  std::vector<int> images;
+  for (const Question& question : questions.list)
+    images.push_back(
+        Json::parse(std::get<StepQuestion>(question.what).scenario)["training"]["micro_batch"]);
+  REQUIRE(images == std::vector{64, 128, 16, 32, 32});
+  REQUIRE(Json::parse(std::get<StepQuestion>(questions.list[4].what)
+                          .scenario)["training"]["sequence_length"] == 288);
+}
+
 TEST_CASE("points of a sweep are one question sorted by size with faulty runs left out",
           "[validate]") {
   const std::string folder =
