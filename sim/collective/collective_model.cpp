@@ -46,9 +46,8 @@ FabricFit named(std::string transport, double base_us, double ring_us, double tr
 constexpr double kTcpNic_Bps = 4.2e9;
 constexpr double kTcpEfficiency = 0.8;  // of slow ports, assumed
 constexpr double kTcpBase_us = 10, kTcpRing_us = 30, kTcpTree_us = 17, kTcpSimple_us = 200;
-/// For a transport that the profile has no fit of: the latencies that NCCL's tuner assumes for any
-/// network, and 0.9 of line rate for RDMA, 0.8 for kernel TCP. The answer is flagged as
-/// extrapolated.
+/// For a transport that the profile has no fit of: sockets as above, else the latencies that NCCL's
+/// tuner assumes for any network and 0.9 of line rate. The answer is flagged as extrapolated.
 FabricFit assumed_fit(const std::string& transport, BytesPerSecond nic_rate) {
   const std::string source =
       "NVIDIA/nccl@01afd20 src/graph/tuning.cc latencies; efficiency assumed";

@@ -67,29 +67,22 @@ LayerWork LayerBuilder::finish(std::int64_t input, std::int64_t output, Recomput
   }
   for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece)
     append(work_.backward, piece->backward);
-  const std::int64_t kept_outputs =
-      mode == Recompute::selective && repeats_ops() ? keep_alternate_products() : 0;
+  const bool keeps_outputs = mode == Recompute::selective && repeats_ops();
+  const std::int64_t kept_outputs = keeps_outputs ? keep_alternate_products() : 0;
   for (Op& op : work_.recompute) op.pass = Pass::recompute;
 
-  switch (mode) {
-    case Recompute::none:
-      work_.activation = Bytes(kept + kept_core);
-      work_.working = Bytes(temporary_);
-      break;
-    case Recompute::selective:
-      if (!repeats_ops()) {
-        work_.activation = Bytes(kept);
-        work_.working = Bytes(std::max(temporary_, kept_core));
-        break;
-      }
-      [[fallthrough]];
-    case Recompute::full:
-      // The input stays, and outputs that were chosen; the layer's other activations come back
-      // while its backward runs.
-      work_.activation = Bytes(input + kept_outputs);
-      work_.working =
-          Bytes(std::max<std::int64_t>(kept + kept_core - input - kept_outputs, 0) + temporary_);
-      break;
+  if (mode == Recompute::none) {
+    work_.activation = Bytes(kept + kept_core);
+    work_.working = Bytes(temporary_);
+  } else if (mode == Recompute::full || keeps_outputs) {
+    // The input stays, and outputs that were chosen; the layer's other activations come back while
+    // its backward runs.
+    work_.activation = Bytes(input + kept_outputs);
+    work_.working =
+        Bytes(std::max<std::int64_t>(kept + kept_core - input - kept_outputs, 0) + temporary_);
+  } else {
+    work_.activation = Bytes(kept);
+    work_.working = Bytes(std::max(temporary_, kept_core));
   }
   work_.output = Bytes(output);
   return std::move(work_);

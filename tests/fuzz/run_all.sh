@@ -11,11 +11,14 @@ esac
 cd "$(dirname "$0")/../.."
 cmake --preset sanitize
 cmake --build --preset sanitize --target import_fuzz
+fuzzer=build/sanitize/tests/fuzz/import_fuzz
+targets=$("$fuzzer" 2>&1 | sed -n 's/.*targets: //p')  # its usage lists them
+[ -n "$targets" ] || { echo "$fuzzer lists no targets" >&2; exit 1; }
 logs=build/sanitize/fuzz
 mkdir -p "$logs"
 failed=""
-for target in kineto timeline nsys nccl-tests chakra chakra-json goal straggler-table workload; do
-  if build/sanitize/tests/fuzz/import_fuzz "$target" "$seconds" >"$logs/$target.log" 2>&1; then
+for target in $targets; do
+  if "$fuzzer" "$target" "$seconds" >"$logs/$target.log" 2>&1; then
     echo "$target: $(tail -n 1 "$logs/$target.log")"
   else
     echo "$target: FOUND SOMETHING, see $logs/$target.log"

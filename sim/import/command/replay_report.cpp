@@ -32,7 +32,7 @@ StepSummary summary_of(const ReplayResult& r) {
 }
 
 std::string pace_text(const StepSummary& s) {
-  constexpr double kHostPaced = 0.3, kDevicePaced = 0.05;
+  constexpr double kHostPaced = 0.3, kDevicePaced = 0.05;  // where the words change, no figure does
   const double share = s.launch_bound_share();
   return fmt::format(
       "launch-bound for {:.1f} % of the step{}", 100 * share,

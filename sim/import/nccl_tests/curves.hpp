@@ -49,8 +49,8 @@ CollectiveProfile profile_of(std::span<const MeasuredCurve> curves);
 /// Fails : returns nothing when no curve speaks of such a node.
 std::optional<Seconds> predicted_time(std::span<const MeasuredCurve> curves, Collective collective,
                                       int nodes, int ranks_per_node, Bytes size);
-/// Every (system, collective, ranks per node) at node counts that were not measured, as a table:
-/// start-up, and time and busbw at the sizes of its largest curve. Throws InputError when no curve
+/// Every (system, collective, ranks per node) at `nodes`, as a table: time and busbw at each size
+/// that any of its curves measured. Throws InputError when no curve
 /// spans two nodes.
 std::string forecast_text(const Import& import, std::span<const int> nodes);
 /// The report a person reads: shapes, bandwidths, findings, losses.

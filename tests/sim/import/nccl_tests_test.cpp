@@ -234,22 +234,21 @@ TEST_CASE("a size that stalled does not reach the forecast", "[nccl]") {
 }
 
 TEST_CASE("a forecast without a sweep over several nodes is refused", "[nccl]") {
-  Import import;
-  import.curves.push_back(
-      curve_by(Collective::all_reduce, 1, 8, [](double s) { return 10e-6 + s / 2e11;
-}));
-REQUIRE_THROWS_AS(forecast_text(import, std::vector{4}), InputError);
-  import.curves.push_back(
-      curve_by(Collective::all_reduce, 2, 8, [](double s) { return all_reduce_truth(2, s);
-  }));
-  REQUIRE(forecast_text(import, std::vector{4}).find("all_reduce          4") != std::string::npos);
-  }
+  Import measured;
+  measured.curves.push_back(
+      curve_by(Collective::all_reduce, 1, 8, [](double s) { return 10e-6 + s / 2e11; }));
+  REQUIRE_THROWS_AS(forecast_text(measured, std::vector{4}), InputError);
+  measured.curves.push_back(
+      curve_by(Collective::all_reduce, 2, 8, [](double s) { return all_reduce_truth(2, s); }));
+  REQUIRE(forecast_text(measured, std::vector{4}).find("all_reduce          4") !=
+          std::string::npos);
+}
 
-  TEST_CASE("sniff knows logs by header or by rows alone", "[nccl]") {
-    REQUIRE(sniff(kNew));
-    REQUIRE(
-        sniff("  8 2 float sum -1 10.0 0.00 0.00 0 10.0 0.00 0.00 0\n 16 4 float sum -1 10.0 0.00 "
-              "0.00 0 10.0 0.00 0.00 0\n"));
-    REQUIRE_FALSE(sniff("{\"traceEvents\": []}"));
-    REQUIRE_FALSE(sniff("rank 0\nl1: calc 10\n"));
-  }
+TEST_CASE("sniff knows logs by header or by rows alone", "[nccl]") {
+  REQUIRE(sniff(kNew));
+  REQUIRE(
+      sniff("  8 2 float sum -1 10.0 0.00 0.00 0 10.0 0.00 0.00 0\n 16 4 float sum -1 10.0 0.00 "
+            "0.00 0 10.0 0.00 0.00 0\n"));
+  REQUIRE_FALSE(sniff("{\"traceEvents\": []}"));
+  REQUIRE_FALSE(sniff("rank 0\nl1: calc 10\n"));
+}
