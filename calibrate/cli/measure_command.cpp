@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include "calibrate/suites/calibration.hpp"
 #include "calibrate/suites/step_document.hpp"
@@ -68,6 +69,20 @@ int probe(const std::string& wanted, bool is_json) {
   return 0;
 }
 
+/// Several ranks at real-time priority must leave a core free. Gloo's I/O thread spins while a
+/// caller holds its lock; with every core taken by such threads and by products the holder never
+/// runs again (runtime/cpu/thread_level.hpp), nor does the system's own network thread.
+void check_realtime(int ranks_here) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (ranks_here < 2 || ranks_here < cores) return;
+  throw InputError(Problem{
+      "command line", "--realtime",
+      fmt::format("would give {} ranks at real-time priority all of {} cores, and they would stall",
+                  ranks_here, cores),
+      cores > 2 ? fmt::format("--ranks {}, or leave --realtime out", cores - 1)
+                : std::string("--ranks 1, or leave --realtime out")});
+}
+
 int measure(CalibrationOptions options, int ranks, double time_limit_s,
             const std::vector<std::string>& arguments) {
   const runtime::RankPlace place =
@@ -79,7 +94,10 @@ int measure(CalibrationOptions options, int ranks, double time_limit_s,
                 fmt::format("is {}, but {} says {} ranks", ranks, place.source, place.size),
                 "leave --ranks out"});
   options.time_limit = Seconds(time_limit_s);
-  if (!is_placed && ranks > 1) {
+  const bool starts_ranks = !is_placed && ranks > 1;
+  // Under a launcher the last rank of a machine speaks for all of them.
+  if (options.is_realtime) check_realtime(starts_ranks ? ranks : place.local_rank + 1);
+  if (starts_ranks) {
     runtime::backend_of(options.backend)->open(0);  // what fails on every rank is said once, here
     return runtime::run_local_ranks(ranks, arguments);
   }
@@ -145,8 +163,10 @@ void add_measure_command(CLI::App& app, const std::vector<std::string>& all, int
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str()
       ->type_name("S");
-  command.add_flag("--realtime", a->options.is_realtime,
-                   "real-time priority, for a machine that others use (root or CAP_SYS_NICE)");
+  command.add_flag(
+      "--realtime", a->options.is_realtime,
+      "real-time priority, for a machine that others use (root or CAP_SYS_NICE); several "
+      "ranks need a core more than they are");
   command.add_flag("--json", a->options.is_json,
                    "print one JSON document at the end, and no progress");
   command

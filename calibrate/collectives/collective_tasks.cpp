@@ -123,12 +123,7 @@ std::vector<Task> overlap_tasks(int ranks) {
                }
                return times;
              };
-             Sampler compute({.warm_window = 1,
-                              .warm_agreement = 10,
-                              .min_samples = kRepeats,
-                              .max_samples = kRepeats,
-                              .max_time_s = 1e9,
-                              .half_width = 0});
+             Sampler compute(exactly(kRepeats));
              Sampler comm = compute;
              // As many products as outlast the all-reduces half as long again, on any link.
              constexpr int kFewest = 6, kMost = 400;

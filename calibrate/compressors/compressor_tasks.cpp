@@ -118,12 +118,7 @@ std::vector<Task> compressor_tasks(const CompressorChoice& choice,
            CompressorBench compressor(bench, choice, bytes / 4);
            const Reduction first = compressor.reduce();
            const double error = compressor.error();
-           Sampler encode({.warm_window = 1,
-                           .warm_agreement = 10,
-                           .min_samples = kRepeats,
-                           .max_samples = kRepeats,
-                           .max_time_s = 1e9,
-                           .half_width = 0});
+           Sampler encode(exactly(kRepeats));
            Sampler decode = encode;
            for (int repeat = 0; repeat < kWarmUp + kRepeats; ++repeat) {
              const Reduction reduction = compressor.reduce();

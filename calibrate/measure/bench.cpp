@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 namespace stepcast::calibrate {
@@ -60,9 +59,9 @@ Summary time_on_device(Bench& bench, runtime::Stream& stream,
 Summary time_on_all_ranks(Bench& bench, runtime::Stream& stream,
                           const std::function<void(int)>& work) {
   using runtime::ElementCount;
-  constexpr int kPilot = 4, kMost = 60;
-  runtime::Buffer figures(bench.device, kMost, Precision::fp32),
-      host(bench.device, Bytes(kMost * 4), runtime::MemoryKind::pinned_host);
+  constexpr int kPilot = 4, kWarmUp = 2, kMost = 60;
+  runtime::Buffer figures(bench.device, kMost + kWarmUp, Precision::fp32),
+      host(bench.device, Bytes((kMost + kWarmUp) * 4), runtime::MemoryKind::pinned_host);
   auto* values = host.view().as<float>();
   // max over ranks of -t is the fastest rank's time.
   const auto fastest = [&](const std::vector<double>& times) {
@@ -93,18 +92,9 @@ Summary time_on_all_ranks(Bench& bench, runtime::Stream& stream,
   const double one = std::max(1e-6, *std::min_element(pilot.begin(), pilot.end()));
   const int rounds = std::clamp(static_cast<int>(bench.rule.max_time_s / one),
                                 std::min(bench.rule.min_samples, kMost), kMost);
-  StoppingRule rule = bench.rule;
-  rule.max_time_s =
-      std::numeric_limits<double>::infinity();  // the rounds were agreed on; all of them count
-  rule.half_width = 0;
-  rule.warm_window = 1;
-  rule.warm_agreement = 10;
-  Sampler sampler(rule);
-  for (const double seconds : rounds_together(rounds)) sampler.add(seconds);
+  Sampler sampler(exactly(rounds));
+  for (const double seconds : rounds_together(rounds + kWarmUp)) sampler.add(seconds);
   Summary summary = sampler.summary();
-  summary.quality = summary.half_width <= 2 * bench.rule.half_width ? Quality::good
-                    : summary.quality == Quality::good              ? Quality::unstable
-                                                                    : summary.quality;
   summary.reason = "rounds agreed on by all ranks";
   return summary;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "sim/core/robust_stats.hpp"
 
@@ -19,6 +20,15 @@ const char* text_of(Quality quality) {
       return "bimodal";
   }
   return "?";
+}
+
+StoppingRule exactly(int samples) {
+  return {.warm_window = 1,
+          .warm_agreement = 10,
+          .min_samples = samples,
+          .max_samples = samples,
+          .max_time_s = std::numeric_limits<double>::infinity(),
+          .half_width = 0};
 }
 
 Summary plain_figure(double value, std::string reason) {
@@ -39,6 +49,7 @@ double median_half_width(std::vector<double> samples) {
   const auto high =
       std::min(samples.size() - 1, static_cast<std::size_t>(std::ceil(n / 2 + reach)));
   const double middle = median(samples);
+  if (samples[high] == samples[low]) return 0;  // also where all are 0: what a step has none of
   return middle > 0 ? (samples[high] - samples[low]) / 2 / middle : 1;
 }
 
@@ -142,7 +153,7 @@ Summary Sampler::summary() const {
   else if (drift_of(samples) > std::max(kDrift, 3 * s.half_width))
     s.quality = Quality::drifting;
   else
-    s.quality = s.half_width <= 2 * rule_.half_width ? Quality::good : Quality::unstable;
+    s.quality = s.half_width <= kGoodHalfWidth ? Quality::good : Quality::unstable;
   return s;
 }
 }  // namespace stepcast::calibrate

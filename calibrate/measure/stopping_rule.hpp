@@ -16,8 +16,15 @@ struct StoppingRule {
   double warm_share = 0.2;  // of max_time_s that the warm-up may take
   int min_samples = 10, max_samples = 1000;
   double min_time_s = 0.02, max_time_s = 0.5;
-  double half_width = 0.01;  // of the median's 95 % confidence interval, relative to the median
+  double half_width = 0.01;  // when to stop: half of kGoodHalfWidth, so that what stops is good
 };
+
+/// So many samples and no fewer, whatever they say: what several ranks agreed on beforehand. Two
+/// warm-up samples go before them.
+StoppingRule exactly(int samples);
+
+/// Relative half width of the median's 95 % interval up to which a measurement is called good.
+inline constexpr double kGoodHalfWidth = 0.02;
 
 struct Summary {
   int n = 0;

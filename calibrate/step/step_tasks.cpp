@@ -175,8 +175,8 @@ std::vector<Entry> optimizer_entries(Bench& bench, const TrainingPlan& plan) {
 
 struct RecordedStep {
   Timeline timeline;
-  double wall_s =
-      0;  // from the host's first call to its return, without what the recorder does after
+  /// From the host's first call to its return, without what the recorder does afterwards.
+  double wall_s = 0;
 };
 RecordedStep recorded_step(Trainer& t, std::int64_t step) {
   t.device.recorder().start();

@@ -204,10 +204,12 @@ class ConvNet final : public Model {
     c.kernels().pool_forward(c.stream, pool(s));
   }
 
-  /// dy_ holds the gradient of what the batch norm's relu gave, draw_ that of the convolution.
+  /// dy_ holds the gradient of what the batch norm gave, draw_ that of the convolution. Without a
+  /// batch norm they are the same, in draw_; such a stage has an activation (conv_topology).
   void stage_backward(const LayerContext& c, const MicroBatch& batch, const ConvStage& s,
                       GradientSink* sink) {
     const std::int64_t channels = s.layer.c_out;
+    const View behind_activation = s.layer.batch_norm ? dy_.view() : draw_.view();
     View incoming = s.gradient.view();
     if (s.layer.pool > 1) {
       const OpScope scope = c.op(op::pool);
@@ -223,18 +225,15 @@ class ConvNet final : public Model {
                                                    .width = channels,
                                                    .x = s.y.view(),
                                                    .dy = incoming,
-                                                   .dx = dy_.view()});
+                                                   .dx = behind_activation});
       else if (incoming.data != dy_.data())
         c.device.copy(c.stream, dy_.data(), incoming.data,
                       Bytes(s.elements() * bytes_per_element(incoming.precision)));
-      if (s.layer.batch_norm) {
+      if (s.layer.batch_norm)
         c.kernels().batch_norm_backward(c.stream, batch_norm(s));
-      } else {
-        c.device.copy(c.stream, draw_.data(), dy_.data(),
-                      Bytes(s.elements() * bytes_per_element(incoming.precision)));
-        c.kernels().column_sum(c.stream, dy_.view(), parameters_.gradient(s.bias), s.rows,
+      else
+        c.kernels().column_sum(c.stream, draw_.view(), parameters_.gradient(s.bias), s.rows,
                                channels);
-      }
     }
     if (s.layer.residual_add) {
       const OpScope scope = c.op(op::residual_grad);

@@ -222,8 +222,7 @@ class Recommender final : public Model {
 };
 }  // namespace
 
-void check_recommender(const ModelSpec& model, const TrainingSpec& /*training*/,
-                       const ParallelLayout& layout, Problems& problems) {
+void check_recommender(const ModelSpec& model, const ParallelLayout& layout, Problems& problems) {
   const DlrmSpec& m = model.dlrm;
   const auto refuse = [&](const char* place, const char* message, const char* hint) {
     problems.add({"training step", place, message, hint});

@@ -7,8 +7,7 @@
 
 namespace stepcast::runtime {
 /// What the runtime cannot run of a recommender that the simulator can, each with what it can.
-void check_recommender(const ModelSpec& model, const TrainingSpec& training,
-                       const ParallelLayout& layout, Problems& problems);
+void check_recommender(const ModelSpec& model, const ParallelLayout& layout, Problems& problems);
 
 struct RecommenderPlan {
   DlrmSpec model;

@@ -67,7 +67,7 @@ void check(const TrainingPlan& plan, const Device& device) {
       check_conv_net(plan.model, plan.training, plan.layout, problems);
       break;
     case ModelKind::dlrm:
-      check_recommender(plan.model, plan.training, plan.layout, problems);
+      check_recommender(plan.model, plan.layout, problems);
       break;
     default:
       problems.add(

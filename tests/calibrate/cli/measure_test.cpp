@@ -108,6 +108,18 @@ TEST_CASE("a model that cannot be measured by name is exit code 2 with the neare
                          folder / "log")) == 2);
   REQUIRE_THAT(text_of(folder / "log.err"), Catch::Contains("did you mean \"resnet50\"?"));
 }
+TEST_CASE("real-time ranks that would take every core are refused before any starts",
+          "[calibrate][cli]") {
+  const Folder folder;
+  const std::string ranks = std::to_string(std::max(2u, std::thread::hardware_concurrency()));
+  REQUIRE(
+      finished(start({"measure", "--realtime", "--ranks", ranks, "-o", folder / "p.profile.json"},
+                     folder / "log")) == 2);
+  REQUIRE_THAT(text_of(folder / "log.err"), Catch::Contains("--realtime") &&
+                                                Catch::Contains(ranks + " ranks") &&
+                                                Catch::Contains("leave --realtime out"));
+  REQUIRE_FALSE(fs::exists(folder / "p.journal.jsonl"));
+}
 TEST_CASE("a recommender's step and its collectives are measured on two ranks",
           "[calibrate][cli]") {
   const Folder folder;

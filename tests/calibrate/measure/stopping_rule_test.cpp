@@ -27,6 +27,8 @@ TEST_CASE("the median's interval spans the order statistics around the middle", 
   for (int i = 1; i <= 100; ++i) samples.push_back(i);
   REQUIRE(median_half_width(samples) == Approx(10 / 50.5));
   REQUIRE(median_half_width({1, 1, 1, 1, 1}) == 1);
+  REQUIRE(median_half_width({0, 0, 0, 0, 0, 0}) == 0);
+  REQUIRE(median_half_width({0, 0, 0, 0, 0, 1}) == 1);  // ranks 0 to 5, median 0
 }
 TEST_CASE("a quiet measurement ends as soon as minimum samples and time are there", "[calibrate]") {
   int used = 0;
@@ -81,17 +83,25 @@ TEST_CASE("one outlier neither moves the median nor makes a mode", "[calibrate]"
 
 TEST_CASE("the trimmed mean leaves out one stall and keeps what many samples share",
           "[calibrate]") {
-  const StoppingRule rule{.warm_window = 1,
-                          .warm_agreement = 10,
-                          .min_samples = 20,
-                          .max_samples = 20,
-                          .max_time_s = 1e9,
-                          .half_width = 0};
   // Two samples of 1 s end the warm-up. Then 16 of 1 s, 3 of 2 s, one of 30 s:
   // (16 + 6) / 19; the median is 1.
-  const Summary s = fed(rule, [](int i) { return i == 9 ? 30.0 : i % 5 == 4 ? 2.0 : 1.0; });
+  const Summary s = fed(exactly(20), [](int i) { return i == 9 ? 30.0 : i % 5 == 4 ? 2.0 : 1.0; });
   REQUIRE(s.n == 20);
   REQUIRE(s.median_s == 1);
   REQUIRE(s.trimmed_mean_s == Approx(22.0 / 19));
+}
+TEST_CASE("a fixed number of samples is called good by the same two percent as any other",
+          "[calibrate]") {
+  // 15 samples behind 2 of warm-up: 7.5 -+ 0.98 sqrt(15) = 3.7 .. 11.3, ranks 3 and 12 of the
+  // sorted ones. Values 1 + i d with i = 0 .. 14 in an order without drift: half width 4.5 d / (1 +
+  // 7 d). d = 0.004: 1.75 %; d = 0.01: 4.2 %.
+  constexpr int order[] = {7, 0, 14, 1, 13, 2, 12, 3, 11, 4, 10, 5, 9, 6, 8};
+  const auto spread_by = [&](double d) {
+    return fed(exactly(15), [&](int i) { return i < 2 ? 1.0 : 1 + d * order[i - 2]; });
+  };
+  REQUIRE(spread_by(0.004).n == 15);
+  REQUIRE(spread_by(0.004).half_width == Approx(0.018 / 1.028));
+  REQUIRE(spread_by(0.004).quality == Quality::good);
+  REQUIRE(spread_by(0.01).quality == Quality::unstable);
 }
 }  // namespace stepcast::calibrate::test

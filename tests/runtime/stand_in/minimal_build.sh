@@ -32,8 +32,4 @@ if ! [ -e /proc/driver/nvidia/version ]; then
   code=0; "$calibrate" probe --backend cuda 2>"$build/cuda.txt" || code=$?
   [ "$code" = 3 ] && [ "$(wc -l <"$build/cuda.txt")" = 3 ] || fail "cuda without a driver: exit $code, $(cat "$build/cuda.txt")"
 fi
-# The plugin of this build on the doubles, where the test gives their folder.
-if [ "$has_cuda" = yes ] && [ -n "${STEPCAST_DOUBLES:-}" ]; then
-  LD_LIBRARY_PATH=$STEPCAST_DOUBLES "$calibrate" probe --backend cuda
-fi
 echo "minimal build: good"
