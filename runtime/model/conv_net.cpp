@@ -1,9 +1,8 @@
 #include "runtime/model/conv_net.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "runtime/model/conv_topology.hpp"
+#include "runtime/model/conv_stage.hpp"
 #include "runtime/model/dense_layer.hpp"
 #include "sim/core/assert.hpp"
 #include "sim/timeline/op_names.hpp"
@@ -11,25 +10,6 @@
 
 namespace stepcast::runtime {
 namespace {
-
-/// One convolution with what follows it, its place in the arena and what it keeps for the backward.
-/// B images, (h, w) its output, CO output channels; everything NHWC.
-struct ConvStage {
-  ConvLayer layer;
-  ConvNode at;
-  ConvShape shape;
-  ConvExtent out;
-  std::int64_t rows = 0;  // B * h * w
-  std::size_t filter = 0, weight = 0, bias = 0;
-  Buffer raw, y, mean, rstd;  // (B, h, w, CO) convolution, result; (CO) statistics
-  Buffer pooled, indices;     // (B, pooled_h, pooled_w, CO)
-  Buffer gradient;            // of what the next layers read
-  View output() const { return layer.pool > 1 ? pooled.view() : y.view(); }
-  std::int64_t elements() const { return rows * layer.c_out; }
-  std::int64_t pooled_elements() const {
-    return shape.n * out.pooled_h * out.pooled_w * layer.c_out;
-  }
-};
 
 class ConvNet final : public Model {
  public:
@@ -41,7 +21,8 @@ class ConvNet final : public Model {
     const Precision p = training.precision;
     std::int64_t largest_output = 0, largest_input = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      stages_.push_back(new_stage(device, model_.layers[i], nodes[i], p));
+      stages_.push_back(
+          new_conv_stage(device, parameters_, images_, model_.layers[i], nodes[i], p));
       const ConvShape& s = stages_.back().shape;
       largest_output = std::max(largest_output, stages_.back().elements());
       largest_input = std::max(largest_input, s.n * s.h * s.w * s.c_in);
@@ -112,81 +93,19 @@ class ConvNet final : public Model {
  private:
   std::int64_t offset(std::size_t parameter) const { return parameters_.list()[parameter].offset; }
 
-  ConvStage new_stage(Device& device, const ConvLayer& l, const ConvNode& at, Precision p) {
-    ConvStage s;
-    s.layer = l;
-    s.at = at;
-    s.shape = {images_, l.c_in, l.h, l.w, l.c_out, l.kernel, l.stride, l.groups, l.kernel_w};
-    s.out = extent_of(l);
-    s.rows = images_ * s.out.h * s.out.w;
-    const std::int64_t window =
-        l.kernel * (l.kernel_w > 0 ? l.kernel_w : l.kernel) * (l.c_in / l.groups);
-    s.filter = parameters_.add({.name = l.name + ".filter",
-                                .rows = l.c_out,
-                                .columns = window,
-                                .deviation = std::sqrt(2.0 / static_cast<double>(window))});
-    if (l.batch_norm)
-      s.weight = parameters_.add({.name = l.name + ".weight", .columns = l.c_out, .constant = 1});
-    s.bias = parameters_.add({.name = l.name + ".bias", .columns = l.c_out});
-    s.raw = Buffer(device, s.elements(), p);
-    s.y = Buffer(device, s.elements(), p);
-    s.mean = Buffer(device, l.c_out, Precision::fp32);
-    s.rstd = Buffer(device, l.c_out, Precision::fp32);
-    if (l.pool > 1) {
-      s.pooled = Buffer(device, s.pooled_elements(), p);
-      s.indices = Buffer(device, Bytes(s.pooled_elements() * 4));
-    }
-    s.gradient = Buffer(device, s.pooled_elements(), p);
-    return s;
-  }
-
   View tensor(const MicroBatch& batch, int index) const {
     return index == ConvNode::kImage ? batch.dense
                                      : stages_[static_cast<std::size_t>(index)].output();
   }
-  ConvCall convolution(const MicroBatch& batch, const ConvStage& s) const {
-    return {.shape = s.shape,
-            .x = tensor(batch, s.at.input),
-            .filter = parameters_.weight(s.filter),
-            .y = s.raw.view(),
-            .dy = draw_.view(),
-            .dfilter = parameters_.gradient(s.filter)};
-  }
-  BatchNormCall batch_norm(const ConvStage& s) const {
-    return {.rows = s.rows,
-            .channels = s.layer.c_out,
-            .x = s.raw.view(),
-            .weight = parameters_.weight(s.weight),
-            .bias = parameters_.weight(s.bias),
-            .y = s.y.view(),
-            .mean = s.mean.view(),
-            .rstd = s.rstd.view(),
-            .dy = dy_.view(),
-            .dx = draw_.view(),
-            .dweight = parameters_.gradient(s.weight),
-            .dbias = parameters_.gradient(s.bias)};
-  }
-  PoolCall pool(const ConvStage& s) const {
-    return {.n = images_,
-            .h = s.out.h,
-            .w = s.out.w,
-            .channels = s.layer.c_out,
-            .x = s.y.view(),
-            .y = s.pooled.view(),
-            .indices = s.indices.view(),
-            .dy = s.gradient.view(),
-            .dx = dy_.view()};
-  }
-
   void stage_forward(const LayerContext& c, const MicroBatch& batch, const ConvStage& s) const {
     {
       const OpScope scope = c.op(op::conv);
-      c.kernels().conv_forward(c.stream, convolution(batch, s));
+      c.kernels().conv_forward(c.stream, convolution(s, parameters_, tensor(batch, s.at.input)));
     }
     {
       const OpScope scope = c.op(op::batch_norm);
       const std::int64_t channels = s.layer.c_out;
-      if (s.layer.batch_norm) c.kernels().batch_norm_forward(c.stream, batch_norm(s));
+      if (s.layer.batch_norm) c.kernels().batch_norm_forward(c.stream, batch_norm(s, parameters_));
       if (s.at.skip != ConvNode::kNone)
         c.kernels().add(c.stream, s.y.view(), tensor(batch, s.at.skip), {}, s.y.view(), s.rows,
                         channels);
@@ -213,7 +132,9 @@ class ConvNet final : public Model {
     View incoming = s.gradient.view();
     if (s.layer.pool > 1) {
       const OpScope scope = c.op(op::pool);
-      c.kernels().pool_backward(c.stream, pool(s));
+      PoolCall call = pool(s);
+      call.dx = dy_.view();
+      c.kernels().pool_backward(c.stream, call);
       incoming = dy_.view();
     }
     {
@@ -229,11 +150,15 @@ class ConvNet final : public Model {
       else if (incoming.data != dy_.data())
         c.device.copy(c.stream, dy_.data(), incoming.data,
                       Bytes(s.elements() * bytes_per_element(incoming.precision)));
-      if (s.layer.batch_norm)
-        c.kernels().batch_norm_backward(c.stream, batch_norm(s));
-      else
+      if (s.layer.batch_norm) {
+        BatchNormCall call = batch_norm(s, parameters_);
+        call.dy = dy_.view();
+        call.dx = draw_.view();
+        c.kernels().batch_norm_backward(c.stream, call);
+      } else {
         c.kernels().column_sum(c.stream, draw_.view(), parameters_.gradient(s.bias), s.rows,
                                channels);
+      }
     }
     if (s.layer.residual_add) {
       const OpScope scope = c.op(op::residual_grad);
@@ -243,7 +168,8 @@ class ConvNet final : public Model {
     if (sink != nullptr) sink->ready_from(offset(s.filter));
   }
   void conv_backward(const LayerContext& c, const MicroBatch& batch, const ConvStage& s) {
-    ConvCall call = convolution(batch, s);
+    ConvCall call = convolution(s, parameters_, tensor(batch, s.at.input));
+    call.dy = draw_.view();
     if (s.at.input != ConvNode::kImage) {
       const OpScope scope = c.op(op::conv);
       const auto input = static_cast<std::size_t>(s.at.input);
