@@ -25,6 +25,7 @@
 #include "sim/import/common/trace_timeline.hpp"
 #include "sim/import/costs/kernel_samples.hpp"
 #include "sim/import/goal/goal.hpp"
+#include "sim/import/k8s/k8s.hpp"
 #include "sim/import/kineto/kineto.hpp"
 #include "sim/import/nccl_tests/curves.hpp"
 #include "sim/import/nsys/nsys.hpp"
@@ -138,8 +139,11 @@ void timeline_target(const std::string& path) {
 }
 void nsys_target(const std::string& path) { all_of(nsys::read_export(path)); }
 void nccl_target(const std::string& path) {
-  nccl_tests::report_text(nccl_tests::import_logs(std::vector{path}));
+  const auto logs = nccl_tests::import_logs(std::vector{path});
+  nccl_tests::report_text(logs);
+  nccl_tests::forecast_text(logs, std::vector{3, 64});
 }
+void k8s_target(const std::string& path) { k8s::import_job(path, {.cluster = "aws-p5"}); }
 void chakra_target(const std::string& path) {
   Anomalies anomalies;
   replay(chakra::read_traces(std::vector{path}, anomalies));
@@ -163,7 +167,8 @@ int main(int argc, char** argv) {
   const std::map<std::string, Target> targets{
       {"kineto", kineto_target}, {"timeline", timeline_target},     {"chakra-json", chakra_target},
       {"nsys", nsys_target},     {"nccl-tests", nccl_target},       {"chakra", chakra_target},
-      {"goal", goal_target},     {"straggler-table", table_target}, {"workload", workload_target}};
+      {"goal", goal_target},     {"straggler-table", table_target}, {"workload", workload_target},
+      {"k8s", k8s_target}};
   if (argc < 3 || !targets.contains(argv[1])) {
     std::cerr << "import_fuzz TARGET SECONDS [SEED] [CORPUS]; targets:";
     for (const auto& [name, target] : targets) std::cerr << ' ' << name;

@@ -1,7 +1,10 @@
 #include "sim/import/k8s/yaml.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
+
+#include <sstream>
 
 #include "sim/core/result.hpp"
 
@@ -9,6 +12,38 @@ namespace stepcast::k8s {
 namespace {
 constexpr int kMostNodes = 1'000'000;
 constexpr int kDeepest = 200;
+
+/// YAML::LoadAll adds empty documents until memory ends where a token begins no node ("," alone):
+/// the parser stays at it (jbeder/yaml-cpp issue 1040, mended by pull request 1319, newer than
+/// Debian's 0.7). Documents that begin where the last one did show that.
+class StandstillGuard : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == last_) throw YAML::ParserException(mark, "this begins no value");
+    last_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  int last_ = -1;
+};
+void refuse_standstill(const std::string& text) {
+  std::istringstream in(text);
+  YAML::Parser parser(in);
+  StandstillGuard guard;
+  while (parser.HandleNextDocument(guard)) {
+  }
+}
 
 class Unfolding {
  public:
@@ -83,6 +118,7 @@ const Yaml* Yaml::at(std::string_view path) const {
 
 std::vector<Yaml> yaml_documents(const std::string& text, const std::string& file) {
   try {
+    refuse_standstill(text);
     std::vector<Yaml> documents;
     Unfolding unfolding(file);
     for (const YAML::Node& node : YAML::LoadAll(text)) {

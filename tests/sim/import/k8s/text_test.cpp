@@ -36,6 +36,10 @@ TEST_CASE("broken YAML is refused with its line", "[k8s]") {
   CHECK(fault_of("kind: A\nspec:\n\t- x\n").find("line 3") != std::string::npos);
   CHECK(fault_of("kind: A\nkind: B\n").find("line 2: \"kind\" stands twice") != std::string::npos);
   CHECK(fault_of("a: *nowhere\n").find("is no YAML") != std::string::npos);
+  // jbeder/yaml-cpp issue 1040: the parser stands still here and adds documents without end
+  CHECK(fault_of(",apiVersion: v1\n").find("job.yaml line 1: is no YAML") == 0);
+  CHECK(fault_of("kind: A\n---\n,\n").find("job.yaml line 3: is no YAML") == 0);
+  CHECK(yaml_documents("kind: A\n---\n---\nkind: B\n", "job.yaml").size() == 2);
 }
 
 TEST_CASE("aliases that unfold without end are refused", "[k8s]") {
