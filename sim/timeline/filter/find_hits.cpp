@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <future>
 
 #include "sim/timeline/filter/bound_tree.hpp"
@@ -41,19 +40,18 @@ class BoundFilter::Bound::Scan {
     std::fill_n(mask.begin(), count, std::uint8_t{1});
     keep_ops(bound_.op_passes, first, count, mask);
     for (const Node* node : bound_.rest) keep(*node, first, count, lane, mask);
-    for (std::uint32_t i = 0; i < count;) {
-      std::uint64_t eight = 0;
-      if (i + 8 <= count && (std::memcpy(&eight, mask.data() + i, 8), eight == 0)) {
-        i += 8;
-        continue;
-      }
-      const std::uint32_t until = std::min(count, i + 8);
-      for (; i < until; ++i) {
-        if (mask[i] == 0) continue;
-        ++hits.total;
-        if (hits.slices.size() < limit_) hits.slices.push_back(first + i);
-      }
+    // Hits that come one by one between misses would be guessed wrong by a branch on each: all are
+    // written, and the place moves on behind those that pass.
+    std::array<SliceId, kBlock> passed;
+    std::uint32_t found = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      passed[found] = first + i;
+      found += mask[i];
     }
+    hits.total += found;
+    const std::size_t room = std::min<std::size_t>(limit_ - hits.slices.size(), found);
+    hits.slices.insert(hits.slices.end(), passed.begin(),
+                       passed.begin() + static_cast<std::ptrdiff_t>(room));
   }
   void keep_ops(const std::vector<char>& passes, SliceId first, std::uint32_t count,
                 Mask& mask) const {
