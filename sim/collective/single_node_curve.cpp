@@ -6,12 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#include "sim/profile/parameters.hpp"
+
 namespace stepcast {
 namespace {
-double parameter(const CollectiveProfile& profile, const std::string& name, double fallback) {
-  const auto it = profile.parameters.find(name);
-  return it == profile.parameters.end() ? fallback : it->second;
-}
 /// Slopes of Fritsch and Carlson (1980): the cubic stays monotone between monotone points, so it
 /// never overshoots a step.
 double knot_slope(double h0, double h1, double d0, double d1) {
@@ -143,7 +141,7 @@ SingleNodeTime between(const CollectiveProfile& profile, const NodeSpec& node,
                high_alpha = startup_of(high, kDefaultStartup);
   const double low_rest = std::max(0.0, time_at_wire(low, wire) - low_alpha);
   double high_rest = std::max(0.0, time_at_wire(high, wire) - high_alpha);
-  const double nvls_from = parameter(profile, "in_switch_reduction_min_ranks", 5);
+  const double nvls_from = parameter(profile.parameters, "in_switch_reduction_min_ranks", 5);
   if (low.collective == Collective::all_reduce && node.in_switch_reduction && ranks < nvls_from &&
       high.ranks >= nvls_from)
     if (const auto ring = ring_rest_of(profile, low, high.ranks, wire)) high_rest = *ring;
@@ -166,7 +164,7 @@ SingleNodeTime beyond(const CollectiveProfile& profile, const CollectiveCurve& c
   const double fallback = curve.collective == Collective::all_reduce   ? 1.7
                           : curve.collective == Collective::all_to_all ? 0.4
                                                                        : 1.0;
-  const double step = parameter(profile, name, fallback) * 1e-6;
+  const double step = parameter(profile.parameters, name, fallback) * 1e-6;
   const double wire = buffer * wire_share(curve.collective, ranks);
   const double alpha = startup_of(curve, kDefaultStartup);
   SingleNodeTime time;
@@ -248,7 +246,7 @@ SingleNodeTime single_node_time(const CollectiveProfile& profile, const NodeSpec
   if (ranks <= 1 || buffer.value <= 0) return {};
   SingleNodeTime time = as_measured(profile, node, collective, buffer, ranks);
   if (profile.curves.empty()) return time;
-  const double measured_link = parameter(profile, "curves_gpu_link_GBps", 0) * 1e9;
+  const double measured_link = parameter(profile.parameters, "curves_gpu_link_GBps", 0) * 1e9;
   const double scale =
       measured_link > 0 && node.gpu_link.value > 0 ? measured_link / node.gpu_link.value : 1;
   if (scale != 1) {
@@ -257,7 +255,7 @@ SingleNodeTime single_node_time(const CollectiveProfile& profile, const NodeSpec
     if (time.nearest_measured.empty())
       time.nearest_measured = fmt::format("links of {:.4g} GB/s", measured_link / 1e9);
   }
-  const double reduced_from = parameter(profile, "in_switch_reduction_min_ranks", 0);
+  const double reduced_from = parameter(profile.parameters, "in_switch_reduction_min_ranks", 0);
   if (collective == Collective::all_reduce && !node.in_switch_reduction && reduced_from > 0 &&
       ranks >= reduced_from) {
     // The curve reduced in the switch and this node cannot. The measured run had both to choose
@@ -276,7 +274,7 @@ SingleNodeTime ring_all_reduce_time(const CollectiveProfile& profile, const Node
                                     Bytes buffer, int ranks) {
   const SingleNodeTime usual =
       single_node_time(profile, node, Collective::all_reduce, buffer, ranks);
-  const double reduces_from = parameter(profile, "in_switch_reduction_min_ranks", 5);
+  const double reduces_from = parameter(profile.parameters, "in_switch_reduction_min_ranks", 5);
   const CollectiveCurve* pair = find_curve(profile, Collective::all_reduce, 2);
   if (!node.in_switch_reduction || ranks < reduces_from || pair == nullptr) return usual;
   const auto part = [&](Collective collective, Bytes size, int n) {

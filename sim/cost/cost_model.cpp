@@ -10,6 +10,7 @@
 #include "sim/cost/kernel_cost.hpp"
 #include "sim/cost/roofline.hpp"
 #include "sim/profile/kernel_key.hpp"
+#include "sim/profile/parameters.hpp"
 
 namespace stepcast {
 namespace {
@@ -46,8 +47,7 @@ struct CostKeyHash {
 }  // namespace
 
 double CostContext::parameter(const std::string& name, double fallback) const {
-  const auto found = kernels.parameters.find(name);
-  return found == kernels.parameters.end() ? fallback : found->second;
+  return stepcast::parameter(kernels.parameters, name, fallback);
 }
 double CostContext::factor(const std::string& curve, double x, double fallback) const {
   const FactorCurve* found = kernels.factor(curve);

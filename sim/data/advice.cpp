@@ -44,10 +44,8 @@ struct Lever {
 };
 
 double processes_on_fullest_node(const LoaderSite& site) {
-  std::vector<double> processes(site.nodes.size(), 0);
   double most = 1;
-  for (const auto& consumer : site.consumers)
-    for (const std::uint32_t node : consumer) most = std::max(most, ++processes[node]);
+  for (const double processes : site.processes_by_node()) most = std::max(most, processes);
   return most;
 }
 
@@ -57,9 +55,8 @@ class Levers {
       : data_(data),
         site_(site),
         is_pooled_(data.loader_nodes.count > 0),
-        readers_(is_pooled_ ? data.loader_nodes.count : std::max(1.0, site.node_count())),
-        amounts_(batch_amounts(data, site.batch_samples, static_cast<int>(std::lround(readers_)))),
-        per_reader_(is_pooled_ ? site.process_count() / readers_
+        amounts_(batch_amounts(data, site.batch_samples, reader_count(data, site))),
+        per_reader_(is_pooled_ ? site.process_count() / data.loader_nodes.count
                                : processes_on_fullest_node(site)) {}
 
   std::vector<Lever> all() {
@@ -132,7 +129,6 @@ class Levers {
   const DataSpec& data_;
   const LoaderSite& site_;
   bool is_pooled_;
-  double readers_;
   BatchAmounts amounts_;
   double per_reader_;
   std::vector<Lever> levers_;
@@ -245,10 +241,8 @@ DataForecast data_forecast(const DataSpec& data, const LoaderSite& site, double 
   out.sustained_samples_per_s = sustained(data, merged);
   out.bounds = data_bounds(data, merged);
   find_remedies(data, merged, out);
-  const int readers = data.loader_nodes.count > 0
-                          ? data.loader_nodes.count
-                          : std::max(1, static_cast<int>(std::lround(merged.node_count())));
-  const BatchAmounts amounts = batch_amounts(data, merged.batch_samples, readers);
+  const BatchAmounts amounts =
+      batch_amounts(data, merged.batch_samples, reader_count(data, merged));
   out.hit_share = amounts.hit_share;
   out.read_bytes_per_sample = amounts.read_bytes / amounts.samples;
   out.requests_per_sample = amounts.requests / amounts.samples;

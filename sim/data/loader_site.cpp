@@ -15,12 +15,6 @@ double sigma_of_sum(double sigma, double terms) {
   return std::sqrt(std::log1p(std::expm1(sigma * sigma) / std::max(1.0, terms)));
 }
 
-std::vector<double> processes_on(const LoaderSite& site) {
-  std::vector<double> processes(site.nodes.size(), 0);
-  for (const auto& consumer : site.consumers)
-    for (const std::uint32_t node : consumer) ++processes[node];
-  return processes;
-}
 }  // namespace
 
 double LoaderSite::node_count() const {
@@ -36,12 +30,19 @@ double LoaderSite::process_count() const {
   return count;
 }
 
+std::vector<double> LoaderSite::processes_by_node() const {
+  std::vector<double> processes(nodes.size(), 0);
+  for (const auto& consumer : consumers)
+    for (const std::uint32_t node : consumer) ++processes[node];
+  return processes;
+}
+
 LoaderSite LoaderSite::merged() const {
   LoaderSite out = *this;
   out.nodes.clear();
   out.consumers.clear();
   std::map<std::pair<double, double>, std::size_t> known;
-  const std::vector<double> processes = processes_on(*this);
+  const std::vector<double> processes = processes_by_node();
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const auto [at, is_new] =
         known.try_emplace({processes[n], nodes[n].nic_rate}, out.nodes.size());
@@ -57,11 +58,15 @@ LoaderSite LoaderSite::merged() const {
   return out;
 }
 
+int reader_count(const DataSpec& data, const LoaderSite& site) {
+  return data.loader_nodes.count > 0
+             ? data.loader_nodes.count
+             : std::max(1, static_cast<int>(std::lround(site.node_count())));
+}
+
 SupplySpec supply_spec(const DataSpec& data, const LoaderSite& site) {
   const bool is_pooled = data.loader_nodes.count > 0;
-  const int readers = is_pooled ? data.loader_nodes.count
-                                : std::max(1, static_cast<int>(std::lround(site.node_count())));
-  const BatchAmounts amounts = batch_amounts(data, site.batch_samples, readers);
+  const BatchAmounts amounts = batch_amounts(data, site.batch_samples, reader_count(data, site));
   SupplySpec spec;
   spec.workers = data.workers;
   spec.prefetch = data.workers > 0 ? data.prefetch : 0;
@@ -94,7 +99,7 @@ SupplySpec supply_spec(const DataSpec& data, const LoaderSite& site) {
   // Each node of the site has its part of the pool; what one process can take in is its part of
   // the training node's ports.
   double ingress = kUnlimited;
-  const std::vector<double> processes = processes_on(site);
+  const std::vector<double> processes = site.processes_by_node();
   for (std::size_t n = 0; n < site.nodes.size(); ++n)
     if (processes[n] > 0)
       ingress =

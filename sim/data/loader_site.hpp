@@ -22,9 +22,14 @@ struct LoaderSite {
   double node_count() const;
   /// Loader processes of the whole job.
   double process_count() const;
+  /// By node of the site, each of the equal nodes that it stands for.
+  std::vector<double> processes_by_node() const;
   /// Equal nodes as one: the same answers where all consumers take their batches together.
   LoaderSite merged() const;
 };
+
+/// Nodes that read the data set together: the loader nodes, or the site's where there are none.
+int reader_count(const DataSpec& data, const LoaderSite& site);
 
 /// The loaders of a site as a simulation takes them. Loader nodes are one pool that serves every
 /// process: each process reads and decodes on whichever has room.

@@ -87,8 +87,7 @@ double DataSupply::next_event() const {
 
 void DataSupply::advance(double to) {
   while (true) {
-    double next = kNever;
-    for (const HostState& host : hosts_) next = std::min(next, host.next);
+    const double next = next_event();
     if (next > to) break;
     now_ = std::max(now_, next);
     std::vector<Job> done;

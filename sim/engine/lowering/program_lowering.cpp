@@ -6,6 +6,7 @@
 
 #include "sim/core/assert.hpp"
 #include "sim/engine/lowering/work_lowering.hpp"
+#include "sim/profile/parameters.hpp"
 #include "sim/timeline/host_op_names.hpp"
 #include "sim/timeline/op_names.hpp"
 
@@ -44,13 +45,9 @@ double Doubts::sigma() const {
 }
 
 namespace {
-double parameter(const Profile& profile, const std::string& name, double fallback) {
-  const auto found = profile.kernels.parameters.find(name);
-  return found == profile.kernels.parameters.end() ? fallback : found->second;
-}
 CodecFactors codec_factors(const Profile& profile, const std::string& scheme) {
-  return {parameter(profile, "encode_factor_" + scheme, 1),
-          parameter(profile, "decode_factor_" + scheme, 1)};
+  return {parameter(profile.kernels.parameters, "encode_factor_" + scheme, 1),
+          parameter(profile.kernels.parameters, "decode_factor_" + scheme, 1)};
 }
 CostOptions cost_options(const Scenario& scenario) {
   CostOptions options;
@@ -113,8 +110,8 @@ ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profil
       names_(names),
       cost_(profile, node.gpu, cost_options(scenario)),
       codec_(codec_factors(profile, std::string(text_of(scenario.compression.scheme)))),
-      step_edges_s_(parameter(profile, "step_edges_us", 0) * 1e-6),
-      hand_over_s_(parameter(profile, "stream_hand_over_us", 0) * 1e-6),
+      step_edges_s_(parameter(profile.kernels.parameters, "step_edges_us", 0) * 1e-6),
+      hand_over_s_(parameter(profile.kernels.parameters, "stream_hand_over_us", 0) * 1e-6),
       overlap_slowdown_comm_(profile.kernels.overlap_slowdown_comm),
       habits_(profile, scenario.strategy.framework),
       collectives_(profile.collectives, node, scenario.cluster.fabric,
@@ -122,7 +119,7 @@ ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profil
 
 CollectiveHabits::CollectiveHabits(const Profile& profile, const std::string& framework) {
   const auto habit = [&](const char* name, double fallback) {
-    return parameter(profile, std::string(name) + "/" + framework, fallback);
+    return parameter(profile.kernels.parameters, std::string(name) + "/" + framework, fallback);
   };
   issue_s = habit("collective_issue_us", 0) * 1e-6;
   issue_per_peer_s = habit("collective_issue_us_per_peer", 0) * 1e-6;

@@ -48,7 +48,6 @@ struct CodecFactors {
   double of(const std::string& op_name) const;
 };
 
-/// Turns stage graphs into programs under one hardware's cost and collective models.
 /// How a generation of a framework calls collectives: parameters of the profile with the
 /// framework's name behind a slash (scenarios/profiles/README.md).
 struct CollectiveHabits {
@@ -66,6 +65,7 @@ struct CollectiveHabits {
   double list_copy_s = 0;
 };
 
+/// Turns stage graphs into programs under one hardware's cost and collective models.
 class ProgramLowering {
  public:
   ProgramLowering(const Scenario& scenario, const Profile& profile, const NodeSpec& node,

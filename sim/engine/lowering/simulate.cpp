@@ -14,22 +14,15 @@
 #include "sim/engine/lowering/step_series.hpp"
 #include "sim/engine/lowering/sync_lowering.hpp"
 #include "sim/engine/lowering/warnings.hpp"
+#include "sim/profile/parameters.hpp"
 
 namespace stepcast {
-namespace {
-
-double profile_parameter(const Profile& profile, const char* name, double fallback) {
-  const auto at = profile.kernels.parameters.find(name);
-  return at == profile.kernels.parameters.end() ? fallback : at->second;
-}
-}  // namespace
-
 /// Held by a training process beside its tensors: CUDA context with the frameworks' kernels and the
 /// communication library's buffers. About 0.5 GiB of context on A100 and H100 (nvidia-smi of an
 /// idle torch process) and as much again for NCCL channels and cuBLAS workspaces. A profile may
 /// state its own.
 double context_bytes(const Profile& profile) {
-  return profile_parameter(profile, "memory_context_GiB", 1.0) * 1024 * 1024 * 1024;
+  return parameter(profile.kernels.parameters, "memory_context_GiB", 1.0) * 1024 * 1024 * 1024;
 }
 
 namespace {
@@ -41,7 +34,8 @@ bool shards_fp32(const std::string& framework) {
   return framework.starts_with("pytorch") || framework == "torchtitan" || framework == "jax";
 }
 MemoryOverhead memory_overhead(const Scenario& scenario, const Profile& profile) {
-  return {context_bytes(profile), profile_parameter(profile, "memory_fragmentation", 0.0),
+  return {context_bytes(profile),
+          parameter(profile.kernels.parameters, "memory_fragmentation", 0.0),
           shards_fp32(scenario.strategy.framework)};
 }
 

@@ -58,10 +58,12 @@ class SyncLowering {
     job_.summation_Bps = sync.server.summation.value;
     job_.request_s = sync.server.request.value;
     job_.host_link_startup_s = kHostCopyStartup_s;
-    // BytePS keeps partition * (credit + 1) bytes under way; BYTEPS_SCHEDULING_CREDIT = 4
-    // (docs/best-practice.md, from memory).
+    // BytePS lets a partition for each call of an NCCL group, and one more, be under way
+    // (byteps/common/scheduled_queue.cc@0406b780); a group is 4 calls unless told otherwise
+    // (NcclManager::InitGlobalEnv). Its credit stands at the local reduction, here at the network.
+    constexpr int kPartitionsUnderWay = 4 + 1;
     if (sync.has_servers() && sync.server.overlap_pull)
-      job_.credit_bytes = 5 * static_cast<double>(sync.server.partition.value);
+      job_.credit_bytes = kPartitionsUnderWay * static_cast<double>(sync.server.partition.value);
     slow_links();
     add_workers();
     add_buckets();

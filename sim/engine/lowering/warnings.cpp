@@ -114,8 +114,11 @@ void about_data(const Scenario& s, std::vector<std::string>& warnings) {
     warnings.push_back(
         fmt::format("/data/workers: only {} of {} ever have a batch to work on: prefetch is {}",
                     d.prefetch, d.workers, d.prefetch));
+  // Out of lockstep a replica takes the samples of a whole step at once.
+  const std::int64_t batches = s.sync.is_lockstep() ? 1 : micro_batch_count(s.parallel, s.training);
   const BatchAmounts batch =
-      batch_amounts(d, static_cast<double>(s.training.micro_batch), s.cluster.nodes());
+      batch_amounts(d, static_cast<double>(s.training.micro_batch * batches),
+                    d.loader_nodes.count > 0 ? d.loader_nodes.count : s.cluster.nodes());
   if (d.in_flight > 1 && batch.requests < d.in_flight)
     warnings.push_back(
         fmt::format("/data/in_flight: {} has the effect of {:.3g}: a batch takes no more requests",

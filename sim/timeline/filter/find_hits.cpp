@@ -72,14 +72,18 @@ class BoundFilter::Bound::Scan {
     const auto least = static_cast<std::uint32_t>(std::clamp<Nanoseconds>(node.least, 0, kMost)),
                most = static_cast<std::uint32_t>(std::clamp<Nanoseconds>(node.most, 0, kMost));
     const std::uint32_t* durations = trace_.durations().data() + first;
-    const bool has_long = !trace_.parts().long_durations.empty();
+    // Ands of bits, not of conditions: durations on both sides of a bound are no pattern to guess.
+    const unsigned can_be_short = node.least <= kMost ? 1 : 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const bool passes = durations[i] >= least && durations[i] <= most && node.least <= kMost;
-      if (has_long && durations[i] == TraceStore::kLong)
-        mask[i] &= static_cast<std::uint8_t>(bound_.passes(node, first + i, 0, 0));
-      else
-        mask[i] &= static_cast<std::uint8_t>(passes);
+      const unsigned is_short_hit = static_cast<unsigned>(durations[i] >= least) &
+                                    static_cast<unsigned>(durations[i] <= most) & can_be_short;
+      const unsigned is_long = static_cast<unsigned>(durations[i] == TraceStore::kLong);
+      mask[i] &= static_cast<std::uint8_t>(is_short_hit | is_long);
     }
+    if (trace_.parts().long_durations.empty()) return;
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (durations[i] == TraceStore::kLong && mask[i] != 0)
+        mask[i] = static_cast<std::uint8_t>(bound_.passes(node, first + i, 0, 0));
   }
   /// Clears what does not pass the node.
   void keep(const Node& node, SliceId first, std::uint32_t count, LaneId lane, Mask& mask) const {

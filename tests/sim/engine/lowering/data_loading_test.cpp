@@ -267,6 +267,14 @@ TEST_CASE("inputs of the section that change nothing are named", "[data]") {
   d = one_worker();
   d.in_flight = 8;
   CHECK(warns(d, "/data/in_flight: 8 has the effect of 1"));
+  // Out of lockstep a batch is a whole step's four samples, one request each.
+  Scenario whole_steps = with(d, 2, {.dp = 0}, 4);
+  whole_steps.sync.mode = SyncMode::local_sgd;
+  whole_steps.sync.period = 1;
+  const Forecast f = run(whole_steps);
+  CHECK(std::any_of(f.warnings.begin(), f.warnings.end(), [](const std::string& w) {
+    return w.find("/data/in_flight: 8 has the effect of 4:") != std::string::npos;
+  }));
   d = one_worker();
   d.cache.bytes = 1e9;
   d.dataset_samples = 10;
