@@ -51,6 +51,10 @@ struct Line {
       if (first.is_good()) return point.figure(column) / point.x / (first.figure(column) / first.x);
     return NAN;
   }
+  std::size_t simulated() const {
+    return static_cast<std::size_t>(
+        std::count_if(points.begin(), points.end(), [](const auto& p) { return p.is_good(); }));
+  }
   const ReportPoint* at(double nodes) const {
     for (const ReportPoint& p : points)
       if (p.x == nodes && p.is_good()) return &p;
@@ -66,6 +70,7 @@ Chart throughput_chart(const std::vector<Line>& lines, const ReportBase& base) {
   chart.y = {.title = "throughput (" + rate_name(base) + ")", .is_log = true, .categories = {}};
   ChartSeries linear{.name = "linear", .x = {}, .y = {}, .labels = {}, .is_dashed = true};
   for (const Line& line : lines) {
+    if (line.simulated() == 0) continue;
     ChartSeries series{.name = line.name, .x = {}, .y = {}, .labels = {}};
     for (const ReportPoint& p : line.points)
       if (p.is_good()) {
@@ -89,6 +94,7 @@ Chart efficiency_chart(const std::vector<Line>& lines, const ReportBase& base) {
   chart.x = {.title = "nodes", .is_log = true, .categories = {}};
   chart.y = {.title = "throughput per node (% of the smallest's)", .categories = {}};
   for (const Line& line : lines) {
+    if (line.simulated() == 0) continue;
     ChartSeries series{.name = line.name, .x = {}, .y = {}, .labels = {}};
     for (const ReportPoint& p : line.points)
       if (p.is_good()) {
@@ -153,18 +159,22 @@ std::string headline(const Line& line, const ReportBase& base) {
     largest = &p;
     if (line.efficiency(p, rate_column(base)) >= kWorthwhileEfficiency) last_good = &p;
   }
-  std::string text = here == nullptr
-                         ? fmt::format("The scenario's own {} nodes cannot run this batch.", own)
-                         : fmt::format("On {} nodes a step takes {} and the cluster makes {} {}.",
-                                       own, seconds_text(here->figure("step_time_s")),
-                                       rate_text(here->figure(rate_column(base))), rate_name(base));
+  std::string text =
+      here == nullptr ? ""
+                      : fmt::format("On {} node(s) a step takes {} and the cluster makes {} {}. ",
+                                    own, seconds_text(here->figure("step_time_s")),
+                                    rate_text(here->figure(rate_column(base))), rate_name(base));
+  text += "With " + line.name;
+  if (line.simulated() == 1)
+    return text +
+           fmt::format(" only {} node(s) can be simulated: no scaling to judge.", largest->x);
   if (last_good == largest)
     return text + fmt::format(
-                      " With the same batch throughput per node stays above {:.0f} % of "
+                      " throughput per node stays above {:.0f} % of "
                       "the smallest cluster's up to {} nodes, the largest simulated.",
                       100 * kWorthwhileEfficiency, largest->x);
   return text + fmt::format(
-                    " With the same batch scaling stops paying after {} nodes: {} nodes "
+                    " scaling stops paying after {} nodes: {} nodes "
                     "reach {:.0f} % of linear.",
                     last_good->x, largest->x, 100 * line.efficiency(*largest, rate_column(base)));
 }
@@ -176,9 +186,11 @@ Page scaling_report(const ReportRequest& request) {
   if (!s.cluster.is_uniform())
     throw InputError(Problem{s.file, "/cluster/groups", "a cluster of unlike nodes has no one size",
                              "name one kind of node"});
-  const auto sizes = request.nodes.empty() ? cluster_sizes(s) : request.nodes;
-  std::vector<Line> lines{{"same batch", points_of(s, sizes, false)},
-                          {"batch in proportion", points_of(s, sizes, true)}};
+  std::vector<int> sizes = request.nodes.empty() ? cluster_sizes(s) : request.nodes;
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  std::vector<Line> lines{{"the same batch", points_of(s, sizes, false)},
+                          {"the batch in proportion", points_of(s, sizes, true)}};
   std::vector<ReportPoint> all = lines[0].points;
   all.insert(all.end(), lines[1].points.begin(), lines[1].points.end());
   simulate_points(request, all);
@@ -187,11 +199,11 @@ Page scaling_report(const ReportRequest& request) {
 
   Page page;
   page.title = "Where scaling stops: " + s.model.name;
-  const bool has_strong = std::any_of(lines[0].points.begin(), lines[0].points.end(),
-                                      [](const ReportPoint& p) { return p.is_good(); });
-  page.headline = headline(lines[has_strong ? 0 : 1], base);
+  // The same batch says more, unless the rules leave it fewer than two sizes to compare.
+  const Line& told = lines[0].simulated() > 1 || lines[1].simulated() == 0 ? lines[0] : lines[1];
+  page.headline = headline(told, base);
   page.charts = {throughput_chart(lines, base), efficiency_chart(lines, base),
-                 breakdown_chart(lines[has_strong ? 0 : 1], base)};
+                 breakdown_chart(told, base)};
   for (const Line& line : lines) page.tables.push_back(table_of(line, base));
   add_refused(all, page);
   add_provenance(request, base, "scaling", page);

@@ -31,6 +31,11 @@ Chart chart_of(const std::vector<ReportPoint>& points, const std::string& title,
                double scale) {
   Chart chart;
   chart.title = title;
+  const auto fitting = std::count_if(points.begin(), points.end(),
+                                     [](const auto& p) { return p.figure("fits") > 0; });
+  chart.subtitle = fitting == static_cast<std::ptrdiff_t>(points.size())
+                       ? "all fit into memory"
+                       : fmt::format("places after {} do not fit into memory", fitting);
   chart.x = {.title = "place in the table below", .categories = {}};
   chart.y = {.title = axis, .categories = {}};
   for (std::size_t i = 0; i < points.size(); ++i)
@@ -79,10 +84,11 @@ std::string headline(const std::vector<ReportPoint>& points, const ReportBase& b
   const std::string own = base.prepared.scenario.strategy.preset;
   const auto mine = std::find_if(points.begin(), points.end(),
                                  [&](const ReportPoint& p) { return p.name == own; });
-  std::string text =
-      fmt::format("{} is the fastest of {} strategies in this layout: {} {}, a step of {}.",
-                  first.name, points.size(), rate_text(first.figure(column)), rate_name(base),
-                  seconds_text(first.figure("step_time_s")));
+  std::string text = fmt::format(
+      "{} is the fastest that fits, of {} strategies that run in this layout: {} {}, a "
+      "step of {}.",
+      first.name, points.size(), rate_text(first.figure(column)), rate_name(base),
+      seconds_text(first.figure("step_time_s")));
   if (mine == points.end() || mine == points.begin())
     return text + (points.size() > 1
                        ? fmt::format(" The second, {}, reaches {:.1f} % of that.", points[1].name,
@@ -101,6 +107,14 @@ Page strategies_report(const ReportRequest& request) {
   for (const ReportPoint& p : all)
     if (p.is_good()) good.push_back(p);
   sort_by_rate(good, rate_column(base));
+  Chart memory = chart_of(good, "Memory of the fullest stage", "memory (GiB)",
+                          {{"memory_worst_GiB", "the fullest stage"}}, 1);
+  const double capacity = base.report["memory_GiB"]["capacity"].get<double>();
+  memory.series.push_back({.name = "the GPU's memory",
+                           .x = memory.series.front().x,
+                           .y = std::vector<double>(good.size(), capacity),
+                           .labels = {},
+                           .is_dashed = true});
   Page page;
   page.title = "Strategy shoot-out: " + base.prepared.scenario.model.name;
   page.headline = headline(good, base);
@@ -112,8 +126,7 @@ Page strategies_report(const ReportRequest& request) {
                            {"exposed_dp_s", "exposed data-parallel communication"},
                            {"bubble_s", "bubble"}},
                           1),
-                 chart_of(good, "Memory of the fullest stage", "memory (GiB)",
-                          {{"memory_worst_GiB", "GiB"}}, 1)};
+                 std::move(memory)};
   page.tables = {table_of(good, base)};
   add_refused(all, page);
   add_provenance(request, base, "strategies", page);

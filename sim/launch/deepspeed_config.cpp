@@ -42,8 +42,14 @@ Json zero_section(const Scenario& s, Findings& f) {
   const StrategySpec& strategy = s.strategy;
   Json zero{{"stage", p.zero_stage}};
   if (p.zero_stage == 0) return zero;
-  const std::int64_t elements =
+  const std::int64_t asked =
       strategy.bucket_bytes.value / bytes_per_element(s.training.gradient_precision);
+  // DeepSpeed allocates a buffer of this size. A bucket beyond the model means "never cut within a
+  // block" (fully_shard), which is a block at stage 3.
+  const std::int64_t elements =
+      asked <= parameter_count(s.model) || strategy.framework == "deepspeed" ? asked
+      : p.zero_stage == 3                                                    ? block_parameters(s)
+                          : parameter_count(s.model);
   zero["overlap_comm"] = strategy.overlap_grad_reduce;
   zero["reduce_scatter"] = true;
   zero["reduce_bucket_size"] = elements;

@@ -4,10 +4,32 @@ namespace stepcast::launch {
 namespace {
 std::string text(auto value) { return std::string(text_of(value)); }
 
+/// Everything that a forecast depends on and no launcher's option says, resolved: a preset's
+/// default would come back, but not what the scenario changed. Keys with an effect in few settings
+/// only appear where they differ from their default, because the reader refuses them elsewhere.
 Json training_section(const TrainingSpec& t) {
-  return {{"global_batch", t.global_batch},       {"micro_batch", t.micro_batch},
-          {"sequence_length", t.sequence_length}, {"precision", text(t.precision)},
-          {"optimizer", text(t.optimizer)},       {"recompute", text(t.recompute)}};
+  const TrainingSpec unset;
+  Json out{{"global_batch", t.global_batch},
+           {"micro_batch", t.micro_batch},
+           {"sequence_length", t.sequence_length},
+           {"precision", text(t.precision)},
+           {"gradient_precision", text(t.gradient_precision)},
+           {"optimizer", text(t.optimizer)},
+           {"recompute", text(t.recompute)},
+           {"attention", text(t.attention)},
+           {"fusion", text(t.fusion)},
+           {"fused_loss", t.fused_loss},
+           {"fused_gradient_accumulation", t.fused_gradient_accumulation},
+           {"master_weights", t.master_weights},
+           {"gradient_clip", t.gradient_clip},
+           {"causal_skips_half", t.causal_skips_half}};
+  if (t.recompute_layers != unset.recompute_layers) out["recompute_layers"] = t.recompute_layers;
+  if (t.recompute_interval != unset.recompute_interval)
+    out["recompute_interval"] = t.recompute_interval;
+  if (t.attention_kernel != unset.attention_kernel)
+    out["attention_kernel"] = text(t.attention_kernel);
+  if (t.narrow_scaling != unset.narrow_scaling) out["narrow_scaling"] = text(t.narrow_scaling);
+  return out;
 }
 
 Json parallel_section(const ParallelLayout& p) {

@@ -99,6 +99,15 @@ TEST_CASE("every problem of a target is listed at once", "[launch]") {
   }
 }
 
+TEST_CASE("a bucket without an end becomes a block in DeepSpeed's configuration", "[launch]") {
+  // torchtitan's bucket is 1 TiB, one reduce-scatter per block. gpt3-125m: 12 blocks.
+  const Scenario s = scenario_with(
+      R"({ "parallel": { "tp": 1, "pp": 1 }, "strategy": { "preset": "torchtitan" } })");
+  const Json config = Json::parse(launch::launch_file(Target::deepspeed, s, {}).text);
+  CHECK(config["zero_optimization"]["stage"] == 3);
+  CHECK(config["zero_optimization"]["reduce_bucket_size"] == parameter_count(s.model) / 12);
+}
+
 TEST_CASE("DeepSpeed's configuration has batch and stage and buckets in elements", "[launch]") {
   const Json config = deepspeed(
       R"({ "parallel": { "tp": 1, "pp": 1 }, "strategy": { "preset": "deepspeed-zero3-offload" },

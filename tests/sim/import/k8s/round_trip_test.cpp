@@ -45,6 +45,11 @@ void require_same(const Scenario& a, const Scenario& b) {
   CHECK(a.training.gradient_precision == b.training.gradient_precision);
   CHECK(a.training.optimizer == b.training.optimizer);
   CHECK(a.training.recompute == b.training.recompute);
+  CHECK(a.training.attention == b.training.attention);
+  CHECK(a.training.fusion == b.training.fusion);
+  CHECK(a.training.fused_loss == b.training.fused_loss);
+  CHECK(a.training.gradient_clip == b.training.gradient_clip);
+  CHECK(a.training.master_weights == b.training.master_weights);
   CHECK(a.strategy.preset == b.strategy.preset);
   CHECK(a.strategy.bucket_bytes == b.strategy.bucket_bytes);
   CHECK(a.strategy.overlap_grad_reduce == b.strategy.overlap_grad_reduce);
@@ -108,4 +113,20 @@ TEST_CASE("FSDP and DDP and Horovod and TensorFlow jobs come back", "[k8s]") {
     CHECK(a.cluster.gpus() == 24);
     require_same(a, b);
   }
+}
+
+TEST_CASE("what a scenario changes in the kernels of its training comes back", "[k8s]") {
+  const auto [a, b] = there_and_back(R"({
+    "model": { "preset": "llama3-8b" },
+    "training": { "global_batch": 16, "sequence_length": 2048, "attention": "unfused",
+                  "fusion": "eager", "fused_loss": true, "gradient_clip": false,
+                  "gradient_precision": "bf16" },
+    "strategy": { "preset": "torchtitan" },
+    "cluster": { "preset": "dgx-h100-ib400", "nodes": 2 } })");
+  require_same(a, b);
+  CHECK(b.training.attention == AttentionKind::unfused);
+  CHECK(b.training.fusion == Fusion::eager);
+  CHECK(b.training.fused_loss);
+  CHECK_FALSE(b.training.gradient_clip);
+  CHECK(b.training.gradient_precision == Precision::bf16);
 }
