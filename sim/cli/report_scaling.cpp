@@ -7,6 +7,9 @@
 
 namespace stepcast {
 namespace {
+std::string nodes_text(double count) {
+  return fmt::format("{} node{}", count, count == 1 ? "" : "s");
+}
 constexpr double kWorthwhileEfficiency = 0.8;  // of linear: the usual bar of a scaling study
 
 /// Powers of two from the smallest cluster that holds one model copy to four times the scenario's.
@@ -159,15 +162,15 @@ std::string headline(const Line& line, const ReportBase& base) {
     largest = &p;
     if (line.efficiency(p, rate_column(base)) >= kWorthwhileEfficiency) last_good = &p;
   }
-  std::string text =
-      here == nullptr ? ""
-                      : fmt::format("On {} node(s) a step takes {} and the cluster makes {} {}. ",
-                                    own, seconds_text(here->figure("step_time_s")),
-                                    rate_text(here->figure(rate_column(base))), rate_name(base));
+  std::string text = here == nullptr
+                         ? ""
+                         : fmt::format("On {} a step takes {} and the cluster makes {} {}. ",
+                                       nodes_text(own), seconds_text(here->figure("step_time_s")),
+                                       rate_text(here->figure(rate_column(base))), rate_name(base));
   text += "With " + line.name;
   if (line.simulated() == 1)
     return text +
-           fmt::format(" only {} node(s) can be simulated: no scaling to judge.", largest->x);
+           fmt::format(" only {} can be simulated: no scaling to judge.", nodes_text(largest->x));
   if (last_good == largest)
     return text + fmt::format(
                       " throughput per node stays above {:.0f} % of "
