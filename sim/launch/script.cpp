@@ -104,7 +104,9 @@ std::string slurm_script(const Scenario& scenario, const Plan& plan, const Findi
   text += "set -euo pipefail\n";
   if (!is_mpi && plan.nodes > 1)
     text +=
-        "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\n"
+        // sed reads to the end of the list; head would close it early, and under pipefail the
+        // broken pipe of scontrol would end the job.
+        "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | sed -n 1p)\n"
         "export MASTER_ADDR\n";
   text += exports(plan) + config_heredoc(plan) + bash_arrays(plan.arguments);
   return text +

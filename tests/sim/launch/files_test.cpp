@@ -27,7 +27,8 @@ class FakeCluster {
     program("srun",
             "while [ \"$1\" != torchrun ] && [ \"$1\" != python ]; do shift; done\n"
             "shift; printf '%s\\n' \"$@\"");
-    program("scontrol", "echo node7; echo node8");
+    // More than a pipe holds: whoever takes the first name must read the others.
+    program("scontrol", "seq -f node%.0f 7 20000");
   }
   ~FakeCluster() { fs::remove_all(folder_); }
   /// Standard output of a script, a word a line.
