@@ -51,8 +51,17 @@ ReportBase report_base(const ReportRequest& request) {
   if (s.collective_sweep)
     throw InputError(Problem{s.file, "/collective", "a sweep of sizes has no step to report on",
                              "use stepcast simulate"});
-  const Forecast forecast =
-      simulate(s, base.prepared.profile, {.engine = request.engine, .execute = {}});
+  SimulateOptions options{.engine = request.engine, .execute = {}, .on_first_step = {}};
+  options.on_first_step = [&](const Job& job, const StepOutcome& step) {
+    double longest = -1;
+    for (std::size_t w = 0; w < job.workers.size(); ++w)
+      if (const double busy = step.per_worker[w][static_cast<std::size_t>(Category::compute)];
+          busy > longest) {
+        longest = busy;
+        base.busiest_node = job.workers[w].node;
+      }
+  };
+  const Forecast forecast = simulate(s, base.prepared.profile, options);
   base.report = report_json(s, base.prepared.profile, forecast, {.engine = request.engine});
   return base;
 }
@@ -112,6 +121,45 @@ void add_refused(const std::vector<ReportPoint>& points, Page& page) {
   for (const ReportPoint& p : points)
     if (!p.is_good()) table.rows.push_back({p.name, p.result.status});
   if (!table.rows.empty()) page.tables.push_back(std::move(table));
+}
+
+BarChart breakdown_bars(const std::vector<ReportPoint>& points, const ReportBase& base,
+                        bool is_share) {
+  constexpr double kLeastShare = 0.01;  // of a step: less is no more than a line in a bar
+  BarChart chart;
+  BarChart::Part rest{"other", std::vector<double>(points.size(), 0)};
+  for (const auto& [category, ignored] : base.report["breakdown_s"].items()) {
+    BarChart::Part part{category, {}};
+    double most = 0;
+    for (const ReportPoint& p : points) {
+      const double seconds = p.figure(category + "_s"), step = p.figure("step_time_s");
+      const double share = std::isfinite(seconds) ? seconds / step : 0;
+      most = std::max(most, share);
+      part.amounts.push_back(share * step);
+    }
+    if (most > kLeastShare && category != "other")
+      chart.parts.push_back(std::move(part));
+    else
+      for (std::size_t i = 0; i < points.size(); ++i) rest.amounts[i] += part.amounts[i];
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    double owned = rest.amounts[i];
+    for (const BarChart::Part& part : chart.parts) owned += part.amounts[i];
+    // Replicas out of lockstep have steps without owners.
+    rest.amounts[i] += std::max(0.0, points[i].figure("step_time_s") - owned);
+  }
+  chart.parts.push_back(std::move(rest));
+  for (std::size_t i = 0; is_share && i < points.size(); ++i) {
+    double all = 0;  // the printed step, rounded, would leave the bars short of or past 100 %
+    for (const BarChart::Part& part : chart.parts) all += part.amounts[i];
+    for (BarChart::Part& part : chart.parts) part.amounts[i] *= 100 / all;
+  }
+  chart.axis = is_share ? "share of the critical rank's step (%)" : "time of the critical rank (s)";
+  for (const ReportPoint& p : points) {
+    chart.rows.push_back(p.name);
+    chart.labels.push_back(seconds_text(p.figure("step_time_s")));
+  }
+  return chart;
 }
 
 std::string seconds_text(double seconds) {

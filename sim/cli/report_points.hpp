@@ -34,6 +34,7 @@ void simulate_points(const ReportRequest& request, std::vector<ReportPoint>& poi
 struct ReportBase {
   Prepared prepared;
   Json report;
+  int busiest_node = 0;  // whose GPUs work longest in a step: there slowness costs most
 };
 ReportBase report_base(const ReportRequest& request);
 /// Fills in subtitle, assumptions (profile, engine, defaults, extrapolations, warnings), the
@@ -42,6 +43,11 @@ void add_provenance(const ReportRequest& request, const ReportBase& base, const 
                     Page& page);
 /// Points that the scenario's rules refuse, as a table with their reasons; nothing where none is.
 void add_refused(const std::vector<ReportPoint>& points, Page& page);
+
+/// A bar for each point whose parts are the step's categories, in the report's order; what is
+/// nowhere above a hundredth of a step joins "other". Amounts are seconds, or per cent of the step.
+BarChart breakdown_bars(const std::vector<ReportPoint>& points, const ReportBase& base,
+                        bool is_share);
 
 /// "12.3 s", "45.6 ms"; "1.23 M"; "" for NaN.
 std::string seconds_text(double seconds);

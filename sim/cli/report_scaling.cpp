@@ -109,26 +109,14 @@ Chart efficiency_chart(const std::vector<Line>& lines, const ReportBase& base) {
   return chart;
 }
 
-/// Seconds of the step by who owns them, for the line whose batch stays.
-Chart breakdown_chart(const Line& line, const ReportBase& base) {
-  Chart chart;
-  chart.title = "What fills the step, " + line.name;
-  chart.x = {.title = "nodes", .is_log = true, .categories = {}};
-  chart.y = {.title = "time of the critical rank (s)", .categories = {}};
-  double longest = 0;
+/// Shares of the step by who owns them, for the line that the headline tells of.
+BarChart breakdown_chart(const Line& line, const ReportBase& base) {
+  std::vector<ReportPoint> good;
   for (const ReportPoint& p : line.points)
-    if (p.is_good()) longest = std::max(longest, p.figure("step_time_s"));
-  for (const auto& [category, ignored] : base.report["breakdown_s"].items()) {
-    ChartSeries series{.name = category, .x = {}, .y = {}, .labels = {}};
-    double most = 0;
-    for (const ReportPoint& p : line.points)
-      if (p.is_good()) {
-        series.x.push_back(p.x);
-        series.y.push_back(p.figure(category + "_s"));
-        most = std::max(most, series.y.back());
-      }
-    if (most > 0.01 * longest) chart.series.push_back(std::move(series));  // others lie on the axis
-  }
+    if (p.is_good()) good.push_back(p);
+  BarChart chart = breakdown_bars(good, base, true);
+  chart.title = "What fills the step, " + line.name;
+  for (std::size_t i = 0; i < good.size(); ++i) chart.rows[i] = nodes_text(good[i].x);
   return chart;
 }
 

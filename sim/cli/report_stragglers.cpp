@@ -10,16 +10,16 @@ namespace {
 constexpr int kSteps = 20;  // per level of jitter: its mean is then known to a few tenths of sigma
 
 /// One node slower by a factor: what a bad GPU costs the whole job.
-std::vector<ReportPoint> slow_node_points() {
+std::vector<ReportPoint> slow_node_points(int node) {
   std::vector<ReportPoint> points;
   for (const double factor : {1.0, 1.02, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2.0}) {
     ReportPoint point;
     point.name = fmt::format("one node {:g} times as slow", factor);
     point.x = factor;
     point.settings = {
-        factor > 1
-            ? fmt::format("/stragglers=[{{\"nodes\":\"0\",\"compute_slowdown\":{:g}}}]", factor)
-            : "/stragglers=[]"};
+        factor > 1 ? fmt::format("/stragglers=[{{\"nodes\":\"{}\",\"compute_slowdown\":{:g}}}]",
+                                 node, factor)
+                   : "/stragglers=[]"};
     points.push_back(std::move(point));
   }
   return points;
@@ -50,8 +50,8 @@ Chart slowdown_chart(const std::vector<ReportPoint>& points, const std::string& 
                      const std::string& x_title, bool shows_own) {
   Chart chart;
   chart.title = title;
-  chart.x = {.title = x_title, .categories = {}};
-  chart.y = {.title = "step / step without stragglers", .categories = {}};
+  chart.x = {.title = x_title, .categories = {}, .is_amount = false};
+  chart.y = {.title = "step / step without stragglers", .categories = {}, .is_amount = false};
   ChartSeries series{.name = "the job", .x = {}, .y = {}, .labels = {}};
   ChartSeries own{.name = "the slow node alone", .x = {}, .y = {}, .labels = {}, .is_dashed = true};
   for (const ReportPoint& p : points) {
@@ -68,13 +68,19 @@ Chart slowdown_chart(const std::vector<ReportPoint>& points, const std::string& 
 
 PageTable table_of(const std::vector<ReportPoint>& points, const std::string& title,
                    const std::string& first) {
-  PageTable table{title, {first, "step", "p99 of the steps", "slowdown", "straggler wait"}, {}};
-  for (const ReportPoint& p : points)
-    if (p.is_good())
-      table.rows.push_back({fmt::format("{:g}", p.x), seconds_text(p.figure("step_time_s")),
-                            seconds_text(p.figure("step_time_p99_s")),
-                            fmt::format("{:.4f}", p.figure("step_time_s") / free_step(points)),
-                            seconds_text(p.figure("straggler_wait_s"))});
+  PageTable table{title, {first, "step", "slowdown", "USD per step"}, {}};
+  const bool has_spread = std::any_of(points.begin(), points.end(), [](const ReportPoint& p) {
+    return std::isfinite(p.figure("step_time_p99_s"));
+  });
+  if (has_spread) table.header.emplace_back("p99 of the steps");
+  for (const ReportPoint& p : points) {
+    if (!p.is_good()) continue;
+    const double usd = p.figure("usd_per_step");
+    table.rows.push_back({fmt::format("{:g}", p.x), seconds_text(p.figure("step_time_s")),
+                          fmt::format("{:.4f}", p.figure("step_time_s") / free_step(points)),
+                          std::isfinite(usd) ? fmt::format("{:.4g}", usd) : ""});
+    if (has_spread) table.rows.back().push_back(seconds_text(p.figure("step_time_p99_s")));
+  }
   return table;
 }
 
@@ -120,7 +126,7 @@ void add_own_stragglers(const ReportRequest& request, const ReportBase& base, Pa
                                  seconds_text(a.mean_s - best->step_s));
 }
 
-std::string general_headline(const std::vector<ReportPoint>& slow,
+std::string general_headline(int node, const std::vector<ReportPoint>& slow,
                              const std::vector<ReportPoint>& jitter) {
   const auto ratio = [](const std::vector<ReportPoint>& points, double x) {
     for (const ReportPoint& p : points)
@@ -128,16 +134,18 @@ std::string general_headline(const std::vector<ReportPoint>& slow,
     return static_cast<double>(NAN);
   };
   return fmt::format(
-      "One node that is 10 % slow makes every step {:.1f} % longer, one of half speed {:.0f} %. "
+      "If node {}, the busiest, is 10 % slow every step is {:.1f} % longer, at half speed {:.0f} "
+      "%. "
       "Jitter of 5 % in every pass of every rank costs {:.1f} %.",
-      100 * (ratio(slow, 1.1) - 1), 100 * (ratio(slow, 2.0) - 1), 100 * (ratio(jitter, 0.05) - 1));
+      node, 100 * (ratio(slow, 1.1) - 1), 100 * (ratio(slow, 2.0) - 1),
+      100 * (ratio(jitter, 0.05) - 1));
 }
 }  // namespace
 
 Page stragglers_report(const ReportRequest& request) {
   const ReportBase base = report_base(request);
   const Scenario& s = base.prepared.scenario;
-  std::vector<ReportPoint> slow = slow_node_points(), jitter = jitter_points(s);
+  std::vector<ReportPoint> slow = slow_node_points(base.busiest_node), jitter = jitter_points(s);
   std::vector<ReportPoint> all = slow;
   all.insert(all.end(), jitter.begin(), jitter.end());
   simulate_points(request, all);
@@ -147,19 +155,21 @@ Page stragglers_report(const ReportRequest& request) {
 
   Page page;
   page.title = "What stragglers cost: " + s.model.name;
-  page.headline = general_headline(slow, jitter);
-  page.charts = {slowdown_chart(slow, "One slow node", "compute time of node 0 / its normal", true),
-                 slowdown_chart(jitter, "Jitter on every rank",
-                                "sigma of the lognormal factor on each pass", false)};
+  page.headline = general_headline(base.busiest_node, slow, jitter);
+  page.charts = {
+      slowdown_chart(slow, "One slow node",
+                     fmt::format("compute time of node {} / its normal", base.busiest_node), true),
+      slowdown_chart(jitter, "Jitter on every rank", "sigma of the lognormal factor on each pass",
+                     false)};
   page.tables = {table_of(slow, "One slow node", "factor"),
                  table_of(jitter, "Jitter on every rank", "sigma")};
   if (!s.stragglers.empty() && s.sync.is_lockstep()) add_own_stragglers(request, base, page);
   add_refused(all, page);
   add_provenance(request, base, "stragglers", page);
   page.assumptions.push_back(fmt::format(
-      "Slow node: compute of all ranks on node 0, one step. Jitter: a fresh factor of mean 1 for "
-      "every pass, {} steps a level.",
-      std::max(kSteps, s.run.steps)));
+      "Slow node: compute of all ranks on node {}, whose GPUs work longest in a step; a node with "
+      "idle time costs less. Jitter: a fresh factor of mean 1 for every pass, {} steps a level.",
+      base.busiest_node, std::max(kSteps, s.run.steps)));
   return page;
 }
 }  // namespace stepcast

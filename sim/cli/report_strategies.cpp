@@ -26,47 +26,62 @@ void sort_by_rate(std::vector<ReportPoint>& points, const std::string& column) {
   });
 }
 
-Chart chart_of(const std::vector<ReportPoint>& points, const std::string& title,
-               const std::string& axis, const std::vector<std::pair<std::string, std::string>>& of,
-               double scale) {
-  Chart chart;
-  chart.title = title;
-  const auto fitting = std::count_if(points.begin(), points.end(),
-                                     [](const auto& p) { return p.figure("fits") > 0; });
-  chart.subtitle = fitting == static_cast<std::ptrdiff_t>(points.size())
-                       ? "all fit into memory"
-                       : fmt::format("places after {} do not fit into memory", fitting);
-  chart.x = {.title = "place in the table below", .categories = {}};
-  chart.y = {.title = axis, .categories = {}};
-  for (std::size_t i = 0; i < points.size(); ++i)
-    chart.x.categories.push_back(std::to_string(i + 1));
-  for (const auto& [column, name] : of) {
-    ChartSeries series{.name = name, .x = {}, .y = {}, .labels = {}};
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      series.x.push_back(static_cast<double>(i));
-      series.y.push_back(scale * points[i].figure(column));
-    }
-    chart.series.push_back(std::move(series));
+/// What bars of strategies share: names, and which ones are no choice.
+void name_rows(const std::vector<ReportPoint>& points, BarChart& chart) {
+  chart.rows.clear();
+  for (const ReportPoint& p : points) {
+    chart.rows.push_back(p.name);
+    chart.is_muted.push_back(p.figure("fits") == 0);
   }
+  const auto muted = std::count(chart.is_muted.begin(), chart.is_muted.end(), true);
+  if (muted > 0)
+    chart.subtitle =
+        fmt::format("pale: {} that {} not fit into memory", muted, muted == 1 ? "does" : "do");
+}
+BarChart rate_chart(const std::vector<ReportPoint>& points, const ReportBase& base) {
+  BarChart chart;
+  chart.title = "Throughput";
+  chart.axis = rate_name(base);
+  BarChart::Part rate{rate_name(base), {}};
+  for (const ReportPoint& p : points) {
+    rate.amounts.push_back(p.figure(rate_column(base)));
+    chart.labels.push_back(rate_text(rate.amounts.back()));
+  }
+  chart.parts = {std::move(rate)};
+  name_rows(points, chart);
+  return chart;
+}
+BarChart memory_chart(const std::vector<ReportPoint>& points, const ReportBase& base) {
+  BarChart chart;
+  chart.title = "Memory of the fullest stage";
+  chart.axis = "GiB";
+  BarChart::Part memory{"memory", {}};
+  for (const ReportPoint& p : points) {
+    memory.amounts.push_back(p.figure("memory_worst_GiB"));
+    chart.labels.push_back(fmt::format("{:.1f} GiB", memory.amounts.back()));
+  }
+  chart.parts = {std::move(memory)};
+  name_rows(points, chart);
+  chart.limit = base.report["memory_GiB"]["capacity"].get<double>();
+  chart.limit_name = fmt::format("a GPU has {:.0f} GiB", chart.limit);
   return chart;
 }
 
 PageTable table_of(const std::vector<ReportPoint>& points, const ReportBase& base) {
   PageTable table{"Strategies, fastest first",
-                  {"place", "strategy", "step", "p05", "p95", rate_name(base), "MFU",
-                   "communication seen", "fullest stage", "fits"},
+                  {"strategy", "step", "p05", "p95", rate_name(base), "MFU", "communication seen",
+                   "fullest stage", "fits"},
                   {}};
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const ReportPoint& p = points[i];
+  for (const ReportPoint& p : points) {
     double exposed = 0;
     for (const char* column :
          {"exposed_tp_s", "exposed_pp_s", "exposed_dp_s", "exposed_ep_s", "exposed_cp_s"})
       exposed += p.figure(column);
     table.rows.push_back(
-        {std::to_string(i + 1), p.name, seconds_text(p.figure("step_time_s")),
-         seconds_text(p.figure("step_time_p05_s")), seconds_text(p.figure("step_time_p95_s")),
-         rate_text(p.figure(rate_column(base))), percent_text(p.figure("model_flops_utilization")),
-         seconds_text(exposed), fmt::format("{:.1f} GiB", p.figure("memory_worst_GiB")),
+        {p.name, seconds_text(p.figure("step_time_s")), seconds_text(p.figure("step_time_p05_s")),
+         seconds_text(p.figure("step_time_p95_s")), rate_text(p.figure(rate_column(base))),
+         percent_text(p.figure("model_flops_utilization")), seconds_text(exposed),
+         fmt::format("{:.1f} GiB", p.figure("memory_worst_GiB")),
          p.figure("fits") > 0 ? "yes" : "no"});
   }
   return table;
@@ -107,26 +122,13 @@ Page strategies_report(const ReportRequest& request) {
   for (const ReportPoint& p : all)
     if (p.is_good()) good.push_back(p);
   sort_by_rate(good, rate_column(base));
-  Chart memory = chart_of(good, "Memory of the fullest stage", "memory (GiB)",
-                          {{"memory_worst_GiB", "the fullest stage"}}, 1);
-  const double capacity = base.report["memory_GiB"]["capacity"].get<double>();
-  memory.series.push_back({.name = "the GPU's memory",
-                           .x = memory.series.front().x,
-                           .y = std::vector<double>(good.size(), capacity),
-                           .labels = {},
-                           .is_dashed = true});
+  BarChart breakdown = breakdown_bars(good, base, false);
+  breakdown.title = "Where the step goes";
+  name_rows(good, breakdown);
   Page page;
   page.title = "Strategy shoot-out: " + base.prepared.scenario.model.name;
   page.headline = headline(good, base);
-  page.charts = {chart_of(good, "Throughput", "throughput (" + rate_name(base) + ")",
-                          {{rate_column(base), rate_name(base)}}, 1),
-                 chart_of(good, "Where the step goes", "time of the critical rank (s)",
-                          {{"step_time_s", "step"},
-                           {"compute_s", "compute"},
-                           {"exposed_dp_s", "exposed data-parallel communication"},
-                           {"bubble_s", "bubble"}},
-                          1),
-                 std::move(memory)};
+  page.charts = {rate_chart(good, base), std::move(breakdown), memory_chart(good, base)};
   page.tables = {table_of(good, base)};
   add_refused(all, page);
   add_provenance(request, base, "strategies", page);

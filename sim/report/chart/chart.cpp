@@ -1,27 +1,18 @@
 #include "sim/report/chart/chart.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "sim/core/result.hpp"
 #include "sim/io/files.hpp"
 #include "sim/report/chart/canvas.hpp"
+#include "sim/report/chart/theme.hpp"
 #include "sim/report/chart/ticks.hpp"
 
 namespace stepcast {
+using namespace chart_theme;
 namespace {
-constexpr double kWidth = 960, kHeight = 600, kLeft = 92, kRight = 36, kTop = 84, kBottom = 76;
-constexpr Colour kInk{33, 37, 41}, kSoft{108, 117, 125}, kGrid{226, 230, 234}, kAxis{134, 142, 150};
-// Okabe and Ito's colours, told apart by colour-blind readers as well ("Color universal design",
-// 2008).
-constexpr std::array<Colour, 7> kColours{{{0, 114, 178},
-                                          {213, 94, 0},
-                                          {0, 158, 115},
-                                          {204, 121, 167},
-                                          {230, 159, 0},
-                                          {86, 180, 233},
-                                          {90, 90, 90}}};
+constexpr double kHeight = 600, kLeft = 92, kRight = 36, kTop = 84, kBottom = 76;
 
 /// How a series is told from the others: a second round of the colours has dashes and hollow marks.
 struct Style {
@@ -74,8 +65,8 @@ class Drawing {
       x0 = y0 = chart_.x.is_log || chart_.y.is_log ? 1 : 0;
       x1 = y1 = x0 + 1;
     }
-    y_ = axis_scale(y0, y1, chart_.y.is_log, false);
-    x_ = axis_scale(x0, x1, chart_.x.is_log, is_whole && x1 <= 1 << 20);
+    y_ = axis_scale(y0, y1, chart_.y.is_log, false, chart_.y.is_amount);
+    x_ = axis_scale(x0, x1, chart_.x.is_log, is_whole && x1 <= 1 << 20, chart_.x.is_amount);
     if (!chart_.x.categories.empty()) {
       x_ = {.low = -0.5,
             .high = static_cast<double>(chart_.x.categories.size()) - 0.5,
@@ -115,9 +106,9 @@ class Drawing {
   }
   void draw_mark(Point at, const Style& style) {
     if (!style.has_marks) return;
-    canvas_.disc(at, 5, {255, 255, 255});
+    canvas_.disc(at, 5, kGround);
     canvas_.disc(at, 3.8, style.colour);
-    if (style.is_hollow) canvas_.disc(at, 2, {255, 255, 255});
+    if (style.is_hollow) canvas_.disc(at, 2, kGround);
   }
 
   void draw_series(const ChartSeries& s, const Style& style) {
@@ -163,7 +154,6 @@ class Drawing {
   // In an upper corner where that hides nothing, otherwise in a column of its own beside the plot.
   void place_legend() {
     if (legend_.size() < 2) return;
-    constexpr double kOtherFonts = 1.12;  // what draws an SVG may have a wider font than ours
     double widest = 0;
     for (const auto& [series, style] : legend_)
       widest = std::max(widest, kOtherFonts * text_width(series->name, 13));
@@ -184,8 +174,7 @@ class Drawing {
     if (legend_.size() < 2) return;
     const double left = legend_left_;
     canvas_.rectangle({left, legend_top_}, legend_width_, legend_height_, kGrid);
-    canvas_.rectangle({left + 1, legend_top_ + 1}, legend_width_ - 2, legend_height_ - 2,
-                      {255, 255, 255});
+    canvas_.rectangle({left + 1, legend_top_ + 1}, legend_width_ - 2, legend_height_ - 2, kGround);
     double y = legend_top_ + 22;
     for (const auto& [series, style] : legend_) {
       draw_line({{left + 10, y - 5}, {left + 38, y - 5}}, style);

@@ -12,7 +12,8 @@ double AxisScale::share_of(double value) const {
   return (value - low) / (high - low);
 }
 
-AxisScale axis_scale(double low, double high, bool is_log, bool prefers_powers_of_two) {
+AxisScale axis_scale(double low, double high, bool is_log, bool prefers_powers_of_two,
+                     bool is_amount) {
   AxisScale scale;
   scale.is_log = is_log;
   if (is_log) {
@@ -30,7 +31,7 @@ AxisScale axis_scale(double low, double high, bool is_log, bool prefers_powers_o
     }
     return scale;
   }
-  low = std::min(low, 0.0) < 0 ? low : 0;  // amounts start at zero
+  if (is_amount) low = std::min(low, 0.0);
   if (high <= low) high = low + 1;
   const double rough = (high - low) / 6;
   const double power = std::pow(10, std::floor(std::log10(rough)));

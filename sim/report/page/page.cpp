@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 /// The charts are drawn for paper. Under a dark scheme style rules, which stand above an SVG
-/// element's own attributes, exchange ink, grid and ground (colours of sim/report/chart/chart.cpp);
+/// element's own attributes, exchange ink, grid and ground (colours of sim/report/chart/theme.hpp);
 /// lines and markers keep theirs, which are told apart on both.
 constexpr const char* kStyle = R"(
 :root { color-scheme: light dark; --ink: #212529; --soft: #5c636a; --ground: #ffffff;
@@ -68,7 +68,8 @@ std::string table_html(const PageTable& table) {
 }
 
 /// The drawing, named for readers who do not see it.
-std::string chart_html(const Chart& chart) {
+template <typename AnyChart>
+std::string chart_html(const AnyChart& chart) {
   return "<figure role=\"img\" aria-label=\"" + markup_escaped(chart.title) + "\">\n" +
          chart_svg(chart) + "</figure>\n";
 }
@@ -82,7 +83,8 @@ std::string html_of(const Page& page) {
   out += "<body>\n<h1>" + markup_escaped(page.title) + "</h1>\n";
   out += "<p class=\"subtitle\">" + markup_escaped(page.subtitle) + "</p>\n";
   out += "<p class=\"headline\">" + markup_escaped(page.headline) + "</p>\n";
-  for (const Chart& chart : page.charts) out += chart_html(chart);
+  for (const auto& chart : page.charts)
+    out += std::visit([](const auto& drawn) { return chart_html(drawn); }, chart);
   for (const PageTable& table : page.tables) out += table_html(table);
   out += "<h2>Assumptions and provenance</h2>\n<ul>\n";
   for (const std::string& line : page.assumptions) out += "<li>" + markup_escaped(line) + "</li>\n";

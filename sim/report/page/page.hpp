@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "sim/report/chart/chart.hpp"
@@ -16,7 +17,7 @@ struct PageTable {
 struct Page {
   std::string title, subtitle;
   std::string headline;  // two sentences: the answer
-  std::vector<Chart> charts;
+  std::vector<std::variant<Chart, BarChart>> charts;
   std::vector<PageTable> tables;
   std::vector<std::string> assumptions;                     // and where figures come from
   std::string command;                                      // that makes this page again
