@@ -20,6 +20,7 @@ struct Piece {
   Category category = Category::compute;
   float seconds = 0, host_seconds = 0;
   bool scales = true;
+  std::int32_t transfer = -1;  // of the program: a collective inside of the worker; -1 = none
 };
 
 /// In-order work on one lane. The host thread issues it; the GPU runs it:
@@ -45,6 +46,9 @@ struct Transfer {
   GroupKind group = GroupKind::dp;
   double payload_bytes = 0;                        // S
   Collective collective = Collective::all_reduce;  // what the terms are of; a message's is unused
+  /// That take part, folded replicas included; 0 where a part of it is hidden under compute: its
+  /// bytes over the time of the rest would be no bandwidth.
+  int ranks = 2;
 };
 
 /// In a lane order is issue order; an op starts when its lane is free and its dependencies are

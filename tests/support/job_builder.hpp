@@ -73,6 +73,7 @@ struct ProgramBuilder {
     transfer.group = group;
     transfer.terms.startup = Seconds(startup);
     transfer.terms.edge_bytes = transfer.terms.payload_edge_bytes = edge_bytes;
+    transfer.payload_bytes = edge_bytes;
     program.transfers.push_back(transfer);
     return static_cast<std::uint32_t>(program.transfers.size() - 1);
   }

@@ -82,6 +82,8 @@ class StepRun {
   /// The op's group has no other worker: its lockstep ranks need nobody else.
   bool is_alone(std::uint32_t worker, const ProgramOp& op) const;
   std::uint32_t rendezvous_of(std::uint32_t worker, std::size_t lane, const ProgramOp& op) const;
+  /// Of the op at the head of the lane, a collective or a send.
+  const Transfer& transfer_of(std::uint32_t worker, std::size_t lane) const;
   const Transfer& transfer_of_group(std::uint32_t group, std::size_t lane) const;
 
   // loads.cpp: batches from the loaders

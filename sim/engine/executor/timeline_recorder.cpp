@@ -1,5 +1,7 @@
 #include "sim/engine/executor/timeline_recorder.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -33,10 +35,39 @@ std::uint32_t TimelineRecorder::track(std::uint32_t worker, Lane lane) {
 }
 
 void TimelineRecorder::span(std::uint32_t worker, Lane lane, const ProgramOp& op, Category category,
-                            double start, double end) {
+                            double start, double end, std::int32_t payload) {
   if (ns(end) > ns(start))
     timeline_.spans.push_back(
-        {track(worker, lane), op.name, category, ns(start), ns(end), op.micro_batch});
+        {track(worker, lane), op.name, category, ns(start), ns(end), op.micro_batch, payload});
+}
+
+std::int32_t TimelineRecorder::payload_of(std::uint32_t worker, const Transfer& transfer) {
+  const std::int32_t group = job_.workers[worker].group[static_cast<std::size_t>(transfer.group)];
+  const std::uint32_t first =
+      group < 0 ? worker : job_.groups[static_cast<std::size_t>(group)].workers.front();
+  return payload(transfer, transfer.collective, first, first);
+}
+
+std::int32_t TimelineRecorder::payload_of(const Channel& channel, const Transfer& transfer) {
+  return payload(transfer, Collective::send_recv, channel.from, channel.to);
+}
+
+std::int32_t TimelineRecorder::payload(const Transfer& transfer, Collective collective,
+                                       std::uint32_t from, std::uint32_t to) {
+  if (transfer.ranks == 0) return -1;
+  const auto bytes = static_cast<std::int64_t>(transfer.payload_bytes);
+  const int ranks = to == from ? transfer.ranks : 2;
+  const auto [at, is_new] =
+      payloads_.try_emplace({collective, transfer.group, from, to, ranks, bytes},
+                            static_cast<std::int32_t>(timeline_.payloads.size()));
+  if (is_new) {
+    std::string group =
+        fmt::format("{}: rank {}", text_of(transfer.group), job_.workers[from].first_rank);
+    if (to != from) group += fmt::format(" to {}", job_.workers[to].first_rank);
+    timeline_.payloads.push_back(
+        {std::string(text_of(collective)), std::move(group), ranks, bytes});
+  }
+  return at->second;
 }
 
 void TimelineRecorder::stall(std::uint32_t worker, double start, double end) {
@@ -110,9 +141,14 @@ void TimelineRecorder::segment(std::uint32_t worker, const ProgramOp& op, const 
     host += static_cast<double>(piece.host_seconds);
     const double start = std::min(end, std::max(gpu, host));
     gpu = std::min(end, start + static_cast<double>(piece.seconds) * (piece.scales ? stretch : 1));
+    const std::int32_t payload =
+        piece.transfer < 0
+            ? -1
+            : payload_of(worker, job_.programs[job_.workers[worker].program]
+                                     .transfers[static_cast<std::size_t>(piece.transfer)]);
     if (ns(gpu) > ns(start))
       timeline_.spans.push_back({track(worker, Lane::compute), piece.name, piece.category,
-                                 ns(start), ns(gpu), op.micro_batch});
+                                 ns(start), ns(gpu), op.micro_batch, payload});
   }
 }
 

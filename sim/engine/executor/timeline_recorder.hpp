@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "sim/data/supply.hpp"
@@ -13,9 +14,14 @@ namespace stepcast {
 class TimelineRecorder {
  public:
   TimelineRecorder(const Job& job, int detail_workers);
-  /// Skips what is empty.
+  /// Skips what is empty. `payload`: see payload_of.
   void span(std::uint32_t worker, Lane lane, const ProgramOp& op, Category category, double start,
-            double end);
+            double end, std::int32_t payload = -1);
+  /// Payload of a collective's slices: an index into Timeline::payloads, -1 where none is stated.
+  /// Its group is the worker's, or the worker itself where all members are inside of it.
+  std::int32_t payload_of(std::uint32_t worker, const Transfer& transfer);
+  /// Payload of a message from one rank to another.
+  std::int32_t payload_of(const Channel& channel, const Transfer& transfer);
   /// `busy` of [start, end] is GPU time; the rest waits for the host.
   void segment(std::uint32_t worker, const ProgramOp& op, const SegmentClock& clock, double end,
                double launch_gap);
@@ -31,10 +37,16 @@ class TimelineRecorder {
 
  private:
   std::uint32_t track(std::uint32_t worker, Lane lane);
+  std::int32_t payload(const Transfer& transfer, Collective collective, std::uint32_t from,
+                       std::uint32_t to);
   const Job& job_;
   std::uint32_t detail_workers_;
   Timeline timeline_;
   std::vector<std::array<std::int32_t, kLanes>> tracks_;
   std::map<std::uint32_t, std::size_t> last_stall_;  // by worker: its span
+  /// By collective, group kind, first worker, other worker (or the first again), ranks and bytes.
+  std::map<std::tuple<Collective, GroupKind, std::uint32_t, std::uint32_t, int, std::int64_t>,
+           std::int32_t>
+      payloads_;
 };
 }  // namespace stepcast

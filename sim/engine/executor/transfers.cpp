@@ -18,10 +18,13 @@ bool StepRun::is_alone(std::uint32_t worker, const ProgramOp& op) const {
              .group[static_cast<std::size_t>(program_of(worker).transfers[op.index].group)] < 0;
 }
 
+const Transfer& StepRun::transfer_of(std::uint32_t worker, std::size_t lane) const {
+  return program_of(worker).transfers[head(worker, lane).index];
+}
+
 // All members stand at the same collective; the first one's terms count.
 const Transfer& StepRun::transfer_of_group(std::uint32_t group, std::size_t lane) const {
-  const std::uint32_t first = job_.groups[group].workers.front();
-  return program_of(first).transfers[head(first, lane).index];
+  return transfer_of(job_.groups[group].workers.front(), lane);
 }
 
 void StepRun::arrive(std::uint32_t worker, std::size_t lane, const ProgramOp& op) {
@@ -32,7 +35,8 @@ void StepRun::arrive(std::uint32_t worker, std::size_t lane, const ProgramOp& op
                      if (recorder_)
                        recorder_->span(worker, static_cast<Lane>(lane), head(worker, lane),
                                        head(worker, lane).category,
-                                       workers_[worker].lanes[lane].since, network_.now());
+                                       workers_[worker].lanes[lane].since, network_.now(),
+                                       recorder_->payload_of(worker, transfer_of(worker, lane)));
                      complete(worker, lane);
                    });
     return;
@@ -87,7 +91,8 @@ void StepRun::end_collective_part(std::uint32_t index) {
       const ProgramOp& op = head(member, lane);
       recorder_->span(member, static_cast<Lane>(lane), op, Category::straggler_wait,
                       workers_[member].lanes[lane].since, started);
-      recorder_->span(member, static_cast<Lane>(lane), op, op.category, started, network_.now());
+      recorder_->span(member, static_cast<Lane>(lane), op, op.category, started, network_.now(),
+                      recorder_->payload_of(member, transfer_of(member, lane)));
     }
     change_on_wire(member, -1);
   }
@@ -111,8 +116,7 @@ void StepRun::send(std::uint32_t worker, std::size_t lane, const ProgramOp& op) 
 void StepRun::launch_message(std::uint32_t index) {
   MessageBox::Message& message = messages_[index];
   const Channel& channel = job_.channels[message.channel];
-  const Transfer& transfer =
-      program_of(channel.from).transfers[head(channel.from, message.send_lane).index];
+  const Transfer& transfer = transfer_of(channel.from, message.send_lane);
   message.is_on_wire = true;
   message.pending = 1;
   for (const Edge& edge : channel.edges) {
@@ -144,7 +148,8 @@ void StepRun::end_message_part(std::uint32_t index) {
   if (recorder_) {
     const ProgramOp& op = head(channel.from, send_lane);
     recorder_->span(channel.from, static_cast<Lane>(send_lane), op, op.category, message.sent,
-                    network_.now());
+                    network_.now(),
+                    recorder_->payload_of(channel, transfer_of(channel.from, send_lane)));
   }
   if (message.is_awaited) deliver(index);
   complete(channel.from, send_lane);

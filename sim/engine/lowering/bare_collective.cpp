@@ -32,7 +32,7 @@ Job bare_collective_job(const ProcessGroup& group, const CollectiveTerms& terms,
   job.link_events = scenario.cluster.link_events;
   Program program;
   program.transfers.push_back(
-      {terms, GroupKind::world, static_cast<double>(size.value), collective});
+      {terms, GroupKind::world, static_cast<double>(size.value), collective, group.shape.ranks});
   ProgramOp op;
   op.kind = GraphOp::Kind::collective;
   op.lane = Lane::gradient;

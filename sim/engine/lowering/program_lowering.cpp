@@ -217,7 +217,7 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
         }
         out.index = static_cast<std::uint32_t>(program.transfers.size());
         program.transfers.push_back(
-            {terms, op.group, static_cast<double>(op.buffer.value), op.collective});
+            {terms, op.group, static_cast<double>(op.buffer.value), op.collective, shape.ranks});
       }
       done[i] = lanes.append(out, after);
       continue;

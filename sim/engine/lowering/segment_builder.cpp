@@ -5,9 +5,9 @@
 namespace stepcast {
 
 void SegmentBuilder::add(const std::string& name, Category category, Seconds duration, Seconds host,
-                         bool scales) {
+                         bool scales, std::int32_t transfer) {
   segment_.pieces.push_back({names_.id_of(name), category, static_cast<float>(duration.value),
-                             static_cast<float>(host.value), scales});
+                             static_cast<float>(host.value), scales, transfer});
   segment_.host += host.value;
   // Bounds hold what is known so far: the issue time, and minus what ran before; `take` turns that
   // into what is left.

@@ -16,8 +16,10 @@ namespace stepcast {
 class SegmentBuilder {
  public:
   explicit SegmentBuilder(NameTable& names) : names_(names) {}
-  /// `scales`: a slow rank stretches it (compute). Collectives of the lockstep group do not.
-  void add(const std::string& name, Category category, Seconds duration, Seconds host, bool scales);
+  /// `scales`: a slow rank stretches it (compute). Collectives of the lockstep group do not, and
+  /// name their transfer in the program.
+  void add(const std::string& name, Category category, Seconds duration, Seconds host, bool scales,
+           std::int32_t transfer = -1);
   bool empty() const { return segment_.pieces.empty(); }
   /// The finished segment; the builder starts anew.
   Segment take();

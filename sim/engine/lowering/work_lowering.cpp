@@ -122,15 +122,18 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
       op.overlappable && shape.group == GroupKind::tp ? 1 - scenario_.strategy.tp_overlap : 1;
   if (group.nodes == 1) {
     double exposed = in_node * tp_shown;
+    bool is_whole = tp_shown == 1;
     if (shape.group == GroupKind::tp)
       exposed += habits_.wait_per_peer_s * (group.ranks - 1) * host_over_gpu_;
     if (op.overlappable && shape.group == GroupKind::cp) {
       const double hidden = std::min(in_node, hidden_behind_attention(ops, at));
       attention_left_ -= hidden;
       exposed = in_node - hidden;
+      is_whole = hidden == 0;
     }
     result_.doubts.sigma_seconds[op.name] += terms.relative_sigma * exposed;
-    builder_.add(op.name, category, Seconds(exposed), issue_time(op, group), false);
+    builder_.add(op.name, category, Seconds(exposed), issue_time(op, group), false,
+                 is_whole ? in_node_transfer(shape, group.ranks) : -1);
     return;
   }
   builder_.add(op.name, category, Seconds(0), issue_time(op, group), false);
@@ -144,8 +147,23 @@ void WorkLowering::add_collective(const std::vector<Op>& ops, std::size_t at) {
   result_.items.push_back({is_beside ? WorkItem::Kind::beside : WorkItem::Kind::transfer,
                            static_cast<std::uint32_t>(program_.transfers.size()), category,
                            names_.id_of(op.name)});
-  program_.transfers.push_back(
-      {terms, shape.group, static_cast<double>(shape.buffer.value), shape.collective});
+  program_.transfers.push_back({terms, shape.group, static_cast<double>(shape.buffer.value),
+                                shape.collective, tp_shown == 1 ? group.ranks : 0});
+}
+
+/// Layers repeat their collectives, so the one that is meant stands near the end of the list.
+std::int32_t WorkLowering::in_node_transfer(const CollectiveShape& shape, int ranks) {
+  constexpr std::size_t kLookBack = 16;
+  std::vector<Transfer>& all = program_.transfers;
+  const auto bytes = static_cast<double>(shape.buffer.value);
+  for (std::size_t i = all.size(); i > 0 && i + kLookBack > all.size(); --i) {
+    const Transfer& known = all[i - 1];
+    if (known.collective == shape.collective && known.group == shape.group &&
+        known.payload_bytes == bytes && known.ranks == ranks)
+      return static_cast<std::int32_t>(i - 1);
+  }
+  all.push_back({{}, shape.group, bytes, shape.collective, ranks});
+  return static_cast<std::int32_t>(all.size() - 1);
 }
 
 double WorkLowering::host_over_gpu(const std::vector<Op>& ops) const {

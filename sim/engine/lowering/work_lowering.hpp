@@ -39,6 +39,8 @@ class WorkLowering {
   void add_compute(const Op& op, Category category);
   bool add_host_work(const Op& op, Category category);
   void add_collective(const std::vector<Op>& ops, std::size_t at);
+  /// Index of the transfer that a piece inside of a segment names.
+  std::int32_t in_node_transfer(const CollectiveShape& shape, int ranks);
   Seconds issue_time(const Op& collective, const GroupShape& group) const;
   /// Host time over GPU time of the compute ops, at most 1: how far a GPU that lags behind its host
   /// fails to hide that the ranks of a group are issued apart.

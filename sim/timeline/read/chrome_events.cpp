@@ -64,19 +64,23 @@ void ChromeBuilder::take_complete(const RawEvent& event) {
 
 void ChromeBuilder::note_collective(const RawEvent& event, bool has_identity_args) {
   std::string key;
-  const auto call = has_identity_args ? kineto::call_from_metadata(event.args) : std::nullopt;
-  if (call) {
-    std::string members;
-    for (const int rank : call->ranks)
-      members += (members.empty() ? "" : ",") + std::to_string(rank);
-    const std::string group = !members.empty() ? "ranks " + members : call->group;
-    const std::string kind =
-        call->collective ? std::string(text_of(*call->collective)) : call->name;
-    builder_.identify_last_slice(
-        kind, group, static_cast<std::uint32_t>(std::max(0, call->group_size)), call->bytes);
-    key = kind + '\n' + group;
-  } else if (const std::string_view kind = value_of(event.args, "collective"); !kind.empty()) {
-    // Our own writer's words, see payload_args.
+  if (has_identity_args) {
+    if (const auto call = kineto::call_from_metadata(event.args)) {
+      std::string members;
+      for (const int rank : call->ranks)
+        members += (members.empty() ? "" : ",") + std::to_string(rank);
+      const std::string group = !members.empty() ? "ranks " + members : call->group;
+      const std::string kind =
+          call->collective ? std::string(text_of(*call->collective)) : call->name;
+      builder_.identify_last_slice(
+          kind, group, static_cast<std::uint32_t>(std::max(0, call->group_size)), call->bytes);
+      key = kind + '\n' + group;
+    }
+  }
+  // Our own writer's words, see payload_args.
+  if (const std::string_view kind =
+          key.empty() ? value_of(event.args, "collective") : std::string_view();
+      !kind.empty()) {
     const std::string group = plain(value_of(event.args, "group"));
     const auto size = integer_of(value_of(event.args, "group_size"), 0);
     builder_.identify_last_slice(

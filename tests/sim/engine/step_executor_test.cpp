@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "sim/core/assert.hpp"
 #include "sim/core/random.hpp"
@@ -187,6 +188,17 @@ TEST_CASE("a two-stage 1F1B pipeline keeps its exact dates", "[executor]") {
   REQUIRE(outcome.timeline->flows.front().from == 1'000'000'000);
   REQUIRE(outcome.timeline->flows.front().to == 1'750'000'000);
   for (const Span& span : outcome.timeline->spans) REQUIRE(span.end <= 10'500'000'000);
+  // Sends tell what they move and where to.
+  std::set<std::string> ways;
+  for (const Span& span : outcome.timeline->spans) {
+    if (outcome.timeline->names.text_of(span.name) != "send") continue;
+    REQUIRE(span.payload >= 0);
+    const Payload& payload = outcome.timeline->payloads[static_cast<std::size_t>(span.payload)];
+    REQUIRE(payload.collective == "send_recv");
+    REQUIRE(payload.bytes == 5);
+    ways.insert(payload.group);
+  }
+  REQUIRE(ways == std::set<std::string>{"pp: rank 0 to 1", "pp: rank 1 to 0"});
 }
 
 TEST_CASE("a host that issues slowly stretches a segment and owns the gap", "[executor]") {
