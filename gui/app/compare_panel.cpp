@@ -11,7 +11,6 @@
 
 namespace stepcast::gui {
 namespace {
-constexpr double kNs = 1e9;            // nanoseconds per second
 constexpr double kAccuracyBand = 0.1;  // +-10 %: what the scatter's band shows
 }  // namespace
 
@@ -19,7 +18,7 @@ ChartData waterfall_chart(const trace::Waterfall& w) {
   ChartData c;
   c.kind = ChartKind::waterfall;
   c.title = QString("From A's step (%1) to B's (%2): %3")
-                .arg(time_text(w.step_a * kNs), time_text(w.step_b * kNs),
+                .arg(time_text(w.step_a * kNsPerSecond), time_text(w.step_b * kNsPerSecond),
                      w.step_a > 0 ? signed_percent_text(w.step_b / w.step_a - 1) : QString("-"));
   c.note = "Times of the slowest rank's step by category and idle; they add up to the step";
   c.y = {"time of a step", AxisUnit::time_ns};
@@ -27,16 +26,16 @@ ChartData waterfall_chart(const trace::Waterfall& w) {
   if (w.step_a <= 0 && w.step_b <= 0) return c;
   ChartSeries s;
   c.labels.push_back("A");
-  s.y.push_back(w.step_a * kNs);
+  s.y.push_back(w.step_a * kNsPerSecond);
   c.bar_colours.push_back(theme().a_edge);
   for (const auto& bar : w.bars) {
     if (bar.seconds == 0) continue;
     c.labels.push_back(bar.is_idle ? QString("idle") : category_label(bar.category));
-    s.y.push_back(bar.seconds * kNs);
+    s.y.push_back(bar.seconds * kNsPerSecond);
     c.bar_colours.push_back(QColor());
   }
   c.labels.push_back("B");
-  s.y.push_back(w.step_b * kNs);
+  s.y.push_back(w.step_b * kNsPerSecond);
   c.bar_colours.push_back(theme().b_edge);
   c.series.push_back(std::move(s));
   return c;
@@ -55,8 +54,8 @@ ChartData accuracy_chart(const trace::Accuracy& a) {
   s.colour = theme().b_edge;
   for (const auto& point : a.scatter) {
     if (point.measured <= 0 || point.simulated <= 0) continue;
-    s.x.push_back(static_cast<double>(point.measured) * kNs);
-    s.y.push_back(static_cast<double>(point.simulated) * kNs);
+    s.x.push_back(static_cast<double>(point.measured) * kNsPerSecond);
+    s.y.push_back(static_cast<double>(point.simulated) * kNsPerSecond);
   }
   if (!s.y.empty()) c.series.push_back(std::move(s));
   return c;

@@ -116,6 +116,8 @@ void MainWindow::build_docks() {
   add("communication", "Communication", new CommunicationPanel(workspace_, this));
   add("critical", "Critical path", new CriticalPanel(workspace_, this));
   add("compare", "Compare", compare_panel_);
+  reports_panel_ = new ReportsPanel(workspace_, this);
+  add("reports", "Reports", reports_panel_);
   add("whatif", "What if", what_if_);
   add("notes", "Bookmarks", new NotesPanel(workspace_, this));
   add("import", "Import", new ImportPanel(workspace_, this));
@@ -156,7 +158,7 @@ void MainWindow::build_bars() {
   add("fit_all", "All");
   bar->addSeparator();
   mode_box_ = new QComboBox(bar);
-  for (int i = 0; i <= static_cast<int>(OverviewMode::idle); ++i)
+  for (int i = 0; i <= static_cast<int>(OverviewMode::memory); ++i)
     mode_box_->addItem(overview_mode_label(static_cast<OverviewMode>(i)));
   mode_box_->setToolTip("What the overview shows");
   bar->addWidget(mode_box_);
@@ -172,6 +174,7 @@ void MainWindow::build_bars() {
       "Slowness: duration against the median of the op, twice the median is the end of the scale");
   bar->addWidget(colour_box_);
   bar->addSeparator();
+  add("overview_follows", "Overview follows");
   add("critical", "Critical path");
   add("flows", "Arrows");
   bar->addSeparator();

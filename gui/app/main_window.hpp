@@ -16,6 +16,7 @@
 #include "gui/app/detail_panels.hpp"
 #include "gui/app/legend_bar.hpp"
 #include "gui/app/rank_panels.hpp"
+#include "gui/app/reports_panel.hpp"
 #include "gui/views/overview_view.hpp"
 #include "gui/views/timeline_view.hpp"
 
@@ -55,6 +56,7 @@ class MainWindow : public QMainWindow {
   ActionList& actions_list() { return *actions_; }
   WhatIfPanel& what_if() { return *what_if_; }
   ComparePanel& compare_panel() { return *compare_panel_; }
+  ReportsPanel& reports_panel() { return *reports_panel_; }
   SlicePanel& slice_panel() { return *slice_panel_; }
   AreaPanel& area_panel() { return *area_panel_; }
   RankPanel& rank_panel() { return *rank_panel_; }
@@ -67,6 +69,8 @@ class MainWindow : public QMainWindow {
   void set_order(RankOrder order);
   void set_overview_mode(OverviewMode mode);
   void set_interleaved(bool is_interleaved);
+  /// Two report.json files, without traces; what is wrong with them is told.
+  void compare_reports(const QStringList& paths);
   void set_theme_now(ThemeKind kind, PaletteKind palette);
   QStringList recent() const;
   /// Writes the picture; .svg by name. Answers the problem or "".
@@ -113,6 +117,7 @@ class MainWindow : public QMainWindow {
   void rebuild_scene(bool keeps_view);
   void rebuild_overview(int side);
   void update_view_boxes();
+  void update_hit_ticks();
   void update_legend();
   void update_marks();
   void update_title();
@@ -145,6 +150,7 @@ class MainWindow : public QMainWindow {
   RankPanel* rank_panel_ = nullptr;
   ComparePanel* compare_panel_ = nullptr;
   WhatIfPanel* what_if_ = nullptr;
+  ReportsPanel* reports_panel_ = nullptr;
   RankOrder order_ = RankOrder::store;
   bool is_interleaved_ = false, is_linking_ = false, shows_part_ = false;
   Background overview_work_[2];

@@ -225,6 +225,9 @@ void MainWindow::connect_actions() {
   on.on("layout_whatif", [this] { apply_layout("whatif"); });
   on.on("stacked", [this] { set_interleaved(false); });
   on.on("interleaved", [this] { set_interleaved(true); });
+  on.on("compare_reports",
+        [this] { compare_reports(chooser_.open_files("Two report.json files")); });
+  on.on("overview_follows", [this] { update_view_boxes(); });
   on.on("run_scenario", [this] {
     show_dock("whatif");
     what_if_->run();

@@ -31,13 +31,7 @@ void MainWindow::connect_navigation() {
         is_linking_ = false;
       }
       update_view_boxes();
-      if (view == timeline_a_)
-        overview_a_->set_hits(workspace_.hits().slices.empty() || !workspace_.a.is_open()
-                                  ? std::vector<std::uint8_t>{}
-                                  : trace::hit_ticks(workspace_.a.trace(), workspace_.hits().slices,
-                                                     workspace_.a.trace().begin(),
-                                                     workspace_.a.trace().end(),
-                                                     overview_a_->strip_width()));
+      if (view == timeline_a_) update_hit_ticks();
     });
     connect(view, &TimelineView::slice_selected, this,
             [this, own_side, view](const SliceRef& slice) {
@@ -119,11 +113,7 @@ void MainWindow::connect_navigation() {
     search_state_->setToolTip({});
     search_state_->setText(
         workspace_.filter_text().isEmpty() ? QString() : QString("%L1 hits").arg(hits.total));
-    overview_a_->set_hits(
-        hits.slices.empty() || !workspace_.a.is_open()
-            ? std::vector<std::uint8_t>{}
-            : trace::hit_ticks(workspace_.a.trace(), hits.slices, workspace_.a.trace().begin(),
-                               workspace_.a.trace().end(), overview_a_->strip_width()));
+    update_hit_ticks();
   });
   connect(&workspace_, &Workspace::notes_edited, this, &MainWindow::update_marks);
   connect(op_panel_, &OpPanel::filter_wanted, this, &MainWindow::search);

@@ -59,7 +59,8 @@ trace::Session MainWindow::session() const {
   s.settings = {{"overview_mode", std::to_string(mode_box_->currentIndex())},
                 {"order", std::to_string(order_box_->currentIndex())},
                 {"colours", std::to_string(colour_box_->currentIndex())},
-                {"interleaved", is_interleaved_ ? "1" : "0"}};
+                {"interleaved", is_interleaved_ ? "1" : "0"},
+                {"overview_follows", (*actions_)["overview_follows"]->isChecked() ? "1" : "0"}};
   return s;
 }
 
@@ -108,6 +109,7 @@ void MainWindow::restore(const trace::Session& session) {
     if (key == "colours" && number >= 0 && number < colour_box_->count())
       colour_box_->setCurrentIndex(number);
     if (key == "interleaved") set_interleaved(number == 1);
+    if (key == "overview_follows") (*actions_)["overview_follows"]->setChecked(number == 1);
   }
   static const std::vector<std::string> alignments{"absolute", "begin", "first_common_step",
                                                    "every_step", "manual"};

@@ -255,12 +255,32 @@ void MainWindow::update_view_boxes() {
       shown = {compare_->time_map()->a_to_b(shown.start),
                std::max(compare_->time_map()->a_to_b(shown.start) + 1,
                         compare_->time_map()->a_to_b(shown.end))};
+    overview(side).set_window((*actions_)["overview_follows"]->isChecked() ? std::optional(shown)
+                                                                           : std::nullopt);
     overview(side).set_view(
         shown, high < 0 ? 0 : low,
         high < 0 ? static_cast<double>(order_of_[side].size()) : high - low + 1);
   }
   frame_->setText(QString("%1 ms").arg(timeline_a_->last_paint_ms(), 0, 'f', 1));
   frame_->setToolTip("Time of the last frame of the timeline");
+}
+
+void MainWindow::update_hit_ticks() {
+  const auto& hits = workspace_.hits();
+  const TimeRange shown = overview_a_->shown();
+  overview_a_->set_hits(hits.slices.empty() || !workspace_.a.is_open()
+                            ? std::vector<std::uint8_t>{}
+                            : trace::hit_ticks(workspace_.a.trace(), hits.slices, shown.start,
+                                               shown.end, overview_a_->strip_width()));
+}
+
+void MainWindow::compare_reports(const QStringList& paths) {
+  if (paths.isEmpty()) return;
+  if (paths.size() != 2)
+    return tell(QString("%1 reports were chosen; a comparison takes two").arg(paths.size()));
+  if (const QString problem = reports_panel_->compare(paths[0], paths[1]); !problem.isEmpty())
+    return tell(problem);
+  show_dock("reports");
 }
 
 void MainWindow::update_legend() {
@@ -349,6 +369,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
   if (paths.isEmpty()) return;
   const bool compares = workspace_.a.is_open() && event->position().y() > height() / 2.0;
   event->acceptProposedAction();
+  if (paths.size() == 2 && std::all_of(paths.begin(), paths.end(), ReportsPanel::is_report))
+    return compare_reports(paths);
   open(paths, compares ? 1 : 0);
 }
 }  // namespace stepcast::gui

@@ -103,7 +103,9 @@ void CommunicationPanel::rebuild() {
   working_.start(
       [facts](std::stop_token) {
         return Answer{trace::collective_totals(*facts.trace, *facts.runs),
-                      trace::communication_matrix(*facts.trace, *facts.runs)};
+                      facts.trace->ranks().size() <= kMatrixLargest
+                          ? trace::communication_matrix(*facts.trace, *facts.runs)
+                          : trace::CommunicationMatrix{}};
       },
       [this, facts](Answer answer) {
         totals_->show_table(collective_totals_table(*facts.trace, answer.totals));
@@ -132,9 +134,9 @@ void CommunicationPanel::rebuild() {
         MatrixData m;
         const auto& from = answer.matrix;
         m.empty_text =
-            from.ranks > kMatrixLargest
+            facts.trace->ranks().size() > kMatrixLargest
                 ? QString("%L1 ranks are too many for a matrix; mark an area or use the tables")
-                      .arg(from.ranks)
+                      .arg(facts.trace->ranks().size())
                 : "No traffic between ranks is known from this trace";
         double most = 0;
         for (const double b : from.bytes) most = std::max(most, b);

@@ -11,7 +11,6 @@
 /// Tables and charts of simulated scenarios.
 namespace stepcast::gui {
 namespace {
-constexpr double kNs = 1e9;          // nanoseconds per second
 constexpr double kGiB = 1073741824;  // bytes
 
 struct Figure {
@@ -24,19 +23,19 @@ struct Figure {
 constexpr Figure kFigures[]{
     {"tokens_per_s", "tokens per second", AxisUnit::number, 1},
     {"samples_per_s", "samples per second", AxisUnit::number, 1},
-    {"step_time_s", "step time", AxisUnit::time_ns, kNs},
+    {"step_time_s", "step time", AxisUnit::time_ns, kNsPerSecond},
     {"model_flops_utilization", "MFU", AxisUnit::percent, 1},
     {"hardware_flops_utilization", "HFU", AxisUnit::percent, 1},
     {"memory_worst_GiB", "memory of the fullest stage", AxisUnit::bytes, kGiB},
     {"usd_per_step", "USD per step", AxisUnit::number, 1},
-    {"compute_s", "compute", AxisUnit::time_ns, kNs},
-    {"exposed_tp_s", "exposed TP", AxisUnit::time_ns, kNs},
-    {"exposed_pp_s", "exposed PP", AxisUnit::time_ns, kNs},
-    {"exposed_dp_s", "exposed DP", AxisUnit::time_ns, kNs},
-    {"exposed_ep_s", "exposed EP", AxisUnit::time_ns, kNs},
-    {"bubble_s", "bubble", AxisUnit::time_ns, kNs},
-    {"straggler_wait_s", "straggler wait", AxisUnit::time_ns, kNs},
-    {"compression_s", "compression", AxisUnit::time_ns, kNs}};
+    {"compute_s", "compute", AxisUnit::time_ns, kNsPerSecond},
+    {"exposed_tp_s", "exposed TP", AxisUnit::time_ns, kNsPerSecond},
+    {"exposed_pp_s", "exposed PP", AxisUnit::time_ns, kNsPerSecond},
+    {"exposed_dp_s", "exposed DP", AxisUnit::time_ns, kNsPerSecond},
+    {"exposed_ep_s", "exposed EP", AxisUnit::time_ns, kNsPerSecond},
+    {"bubble_s", "bubble", AxisUnit::time_ns, kNsPerSecond},
+    {"straggler_wait_s", "straggler wait", AxisUnit::time_ns, kNsPerSecond},
+    {"compression_s", "compression", AxisUnit::time_ns, kNsPerSecond}};
 Figure figure_of(const std::string& column) {
   for (const Figure& f : kFigures)
     if (column == f.column) return f;
@@ -199,7 +198,7 @@ ChartData breakdown_chart(const std::vector<SimulationRun>& runs) {
     for (const SimulationRun& run : runs) {
       if (run.is_sweep || run.state != RunState::done) continue;
       const auto it = run.figures.find("breakdown_s." + text_from(text_of(category)));
-      s.y.push_back(it == run.figures.end() ? 0 : it->second * kNs);
+      s.y.push_back(it == run.figures.end() ? 0 : it->second * kNsPerSecond);
       is_used = is_used || s.y.back() > 0;
     }
     if (is_used) c.series.push_back(std::move(s));
@@ -247,25 +246,26 @@ Table results_table(const std::vector<SimulationRun>& runs, int base_id) {
       change = TableCell(step->second / base->figures.at("step_time_s.p50") - 1);
     const QString interval = step == run.figures.end()
                                  ? QString()
-                                 : time_text(run.figures.at("step_time_s.p05") * kNs) + " to " +
-                                       time_text(run.figures.at("step_time_s.p95") * kNs);
+                                 : time_text(run.figures.at("step_time_s.p05") * kNsPerSecond) +
+                                       " to " +
+                                       time_text(run.figures.at("step_time_s.p95") * kNsPerSecond);
     const bool has_figures = step != run.figures.end();
     row.cells = {QString::number(run.id),
                  (run.is_sweep ? "sweep: " + run.vary.join("  ") : run.label) +
                      (run.id == base_id ? "  (base)" : ""),
                  kStates[static_cast<int>(run.state)],
-                 figure(run, "step_time_s.p50", kNs),
+                 figure(run, "step_time_s.p50", kNsPerSecond),
                  change,
                  interval,
                  figure(run, "tokens_per_s", 1),
                  figure(run, "model_flops_utilization", 1),
-                 has_figures ? TableCell(exposed_of(run) * kNs) : TableCell(""),
-                 figure(run, "breakdown_s.bubble", kNs),
-                 figure(run, "breakdown_s.straggler_wait", kNs),
+                 has_figures ? TableCell(exposed_of(run) * kNsPerSecond) : TableCell(""),
+                 figure(run, "breakdown_s.bubble", kNsPerSecond),
+                 figure(run, "breakdown_s.straggler_wait", kNsPerSecond),
                  figure(run, "memory_GiB.worst", kGiB),
                  figure(run, "usd_per_step", 1),
                  figure(run, "gpus", 1),
-                 run.seconds > 0 ? TableCell(run.seconds * kNs) : TableCell("")};
+                 run.seconds > 0 ? TableCell(run.seconds * kNsPerSecond) : TableCell("")};
     row.tip = run.scenario + "\n" + run.settings.join('\n') +
               (run.message.isEmpty() ? "" : "\n\n" + run.message);
     if (run.state == RunState::failed) row.ink = theme().error;

@@ -7,6 +7,7 @@
 /// Numbers as a person reads them: four significant digits and a unit that keeps them between 1 and
 /// 1000.
 namespace stepcast::gui {
+inline constexpr double kNsPerSecond = 1e9;
 QString time_text(double ns);                        // "1.234 ms"
 QString signed_time_text(double ns);                 // "+1.234 ms"
 QString exact_time_text(Nanoseconds ns);             // "1 234 567 ns": nothing rounded

@@ -8,7 +8,6 @@
 
 namespace stepcast::gui {
 namespace {
-constexpr double kNsPerSecond = 1e9;
 QString rank_label(const trace::TraceStore& store, trace::RankId rank) {
   return rank < store.ranks().size() ? text_from(store.ranks()[rank].label) : QString("?");
 }
@@ -152,8 +151,11 @@ Table collective_table(const trace::TraceStore& store,
   t.empty_text = "No collective was found in this trace";
   t.columns = {
       {"collective"},
+      {"op", CellKind::text, "As the first member calls it"},
       {"group"},
-      {"ranks", CellKind::count},
+      {"seen", CellKind::count,
+       "Members that the trace shows; a simulated one stands for its peers"},
+      {"ranks", CellKind::count, "Size of the group, where the trace states it"},
       {"step", CellKind::count},
       {"size", CellKind::bytes, "S, the full buffer, as nccl-tests counts it"},
       {"arrival skew", CellKind::time, "First to last arrival: time that somebody waits", true},
@@ -166,16 +168,19 @@ Table collective_table(const trace::TraceStore& store,
     TableRow row;
     row.id = i;
     row.swatch = r.members.empty() ? QColor() : theme().of(store.category(r.members.front()));
-    row.cells = {text_from(r.kind),
-                 text_from(r.group),
-                 static_cast<std::int64_t>(r.members.size()),
-                 r.step < 0 ? TableCell("") : TableCell(r.step),
-                 r.bytes > 0 ? TableCell(r.bytes) : TableCell("not stated"),
-                 static_cast<double>(r.skew()),
-                 static_cast<double>(r.transfer()),
-                 r.busbw_GBps > 0 ? TableCell(r.busbw_GBps * 1e9) : TableCell(""),
-                 rank_label(store, r.last_rank),
-                 static_cast<double>(r.first_arrival - store.begin())};
+    row.cells = {
+        text_from(r.kind),
+        text_from(store.text(store.ops()[r.op].name)),
+        text_from(r.group),
+        static_cast<std::int64_t>(r.members.size()),
+        r.group_size > 0 ? TableCell(static_cast<std::int64_t>(r.group_size)) : TableCell(""),
+        r.step < 0 ? TableCell("") : TableCell(r.step),
+        r.bytes > 0 ? TableCell(r.bytes) : TableCell("not stated"),
+        static_cast<double>(r.skew()),
+        static_cast<double>(r.transfer()),
+        r.busbw_GBps > 0 ? TableCell(r.busbw_GBps * 1e9) : TableCell(""),
+        rank_label(store, r.last_rank),
+        static_cast<double>(r.first_arrival - store.begin())};
     if (!r.is_complete) row.tip = "Some members are missing from the trace";
     t.rows.push_back(std::move(row));
   }

@@ -1,9 +1,6 @@
 #include "gui/views/overview_view.hpp"
 
-#include <QHelpEvent>
-#include <QMouseEvent>
 #include <QPainter>
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +12,6 @@ namespace stepcast::gui {
 namespace {
 using trace::LodCell;
 using trace::SliceCategory;
-constexpr double kFifteenth = 1.0 / 15;  // a cell's shares count fifteenths of its area
 
 /// Whether a category belongs to what a heat mode measures.
 bool counts(OverviewMode mode, SliceCategory c) {
@@ -50,6 +46,8 @@ QString overview_mode_label(OverviewMode mode) {
       return "Compute";
     case OverviewMode::idle:
       return "Idle";
+    case OverviewMode::memory:
+      return "Memory";
   }
   return {};
 }
@@ -84,13 +82,26 @@ void OverviewView::set_rows(std::shared_ptr<const trace::LodPyramid> states, tra
   states_ = std::move(states);
   trace_ = std::move(trace);
   order_ = std::move(order);
-  buffer_ = {};
-  update();
+  memory_.clear();
+  redraw();
 }
 void OverviewView::set_mode(OverviewMode mode) {
   mode_ = mode;
+  redraw();
+}
+void OverviewView::set_window(std::optional<TimeRange> window) {
+  if (window == window_) return;
+  window_ = window;
+  redraw();
+}
+void OverviewView::redraw() {
   buffer_ = {};
+  refining_.stop();
   update();
+}
+TimeRange OverviewView::shown() const {
+  if (!trace_) return {0, 1};
+  return window_.value_or(TimeRange{trace_->begin(), std::max(trace_->begin() + 1, trace_->end())});
 }
 void OverviewView::set_view(const TimeRange& view, double first_row, double rows) {
   view_ = view;
@@ -113,9 +124,7 @@ QRectF OverviewView::strip(const QSize& size) const {
                 std::max(1, size.height() - kTop - kBottom));
 }
 TimeAxis OverviewView::axis(const QSize& size) const {
-  return trace_ ? TimeAxis{{trace_->begin(), std::max(trace_->begin() + 1, trace_->end())},
-                           strip(size).width()}
-                : TimeAxis{{0, 1}, 1};
+  return trace_ ? TimeAxis{shown(), strip(size).width()} : TimeAxis{{0, 1}, 1};
 }
 
 QRectF OverviewView::view_box() const {
@@ -129,13 +138,13 @@ QRectF OverviewView::view_box() const {
   return {x0, y0, std::max(2.0, x1 - x0), std::max(3.0, y1 - y0)};
 }
 
-QImage OverviewView::cells(const QSize& pixels) const {
+trace::LodQuery OverviewView::query_of(const QSize& pixels) const {
+  return {shown().start,  shown().end,    0, static_cast<double>(states_->rows()),
+          pixels.width(), pixels.height()};
+}
+
+QImage OverviewView::coloured(const std::vector<LodCell>& grid, const QSize& pixels) const {
   QImage image(pixels, QImage::Format_RGB32);
-  std::vector<LodCell> grid(static_cast<std::size_t>(pixels.width()) *
-                            static_cast<std::size_t>(pixels.height()));
-  states_->query({trace_->begin(), std::max(trace_->begin() + 1, trace_->end()), 0,
-                  static_cast<double>(states_->rows()), pixels.width(), pixels.height()},
-                 grid);
   const auto palette = overview_palette(mode_);
   std::size_t at = 0;
   for (int y = 0; y < pixels.height(); ++y) {
@@ -145,13 +154,42 @@ QImage OverviewView::cells(const QSize& pixels) const {
   return image;
 }
 
+QImage OverviewView::cells(const QSize& pixels, bool* is_sharp) const {
+  if (is_sharp != nullptr) *is_sharp = true;
+  if (mode_ == OverviewMode::memory) return memory_cells(pixels);
+  std::vector<LodCell> grid(static_cast<std::size_t>(pixels.width()) *
+                            static_cast<std::size_t>(pixels.height()));
+  const bool is_exact = states_->query(query_of(pixels), grid);
+  // Over the whole trace the pyramid is as fine as the pixels.
+  if (is_sharp != nullptr) *is_sharp = is_exact || !window_;
+  return coloured(grid, pixels);
+}
+
+void OverviewView::refine(const QSize& pixels) {
+  refining_.start(
+      [states = states_, query = query_of(pixels), pixels](std::stop_token stop) {
+        std::vector<LodCell> grid(static_cast<std::size_t>(pixels.width()) *
+                                  static_cast<std::size_t>(pixels.height()));
+        states->query_exact(query, grid, stop);
+        return grid;
+      },
+      [this, pixels](const std::vector<LodCell>& grid) {
+        buffer_ = coloured(grid, pixels);
+        update();
+      });
+}
+
 void OverviewView::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   if (states_ && trace_ && trace_->slices() > 0) {
     const QRectF s = strip(size());
     const QSize wanted =
         QSizeF(s.width() * devicePixelRatioF(), s.height() * devicePixelRatioF()).toSize();
-    if (buffer_.size() != wanted) buffer_ = cells(wanted);
+    if (buffer_.size() != wanted) {
+      bool is_sharp = true;
+      buffer_ = cells(wanted, &is_sharp);
+      if (!is_sharp) refine(wanted);
+    }
   }
   render_into(painter, size(), devicePixelRatioF());
 }
@@ -179,9 +217,13 @@ void OverviewView::render_into(QPainter& p, const QSize& size, double dpr) {
   const QString head = QString("%1%2 ranks x %3")
                            .arg(title_.isEmpty() ? QString() : title_ + "   ",
                                 count_text(static_cast<std::int64_t>(order_.size())),
-                                time_text(static_cast<double>(trace_->end() - trace_->begin())));
+                                time_text(static_cast<double>(shown().length())));
+  QString what = overview_mode_label(mode_);
+  if (mode_ == OverviewMode::memory)
+    what += most_memory() > 0 ? ", full colour = " + bytes_text(most_memory())
+                              : QString(": this trace has no counter of memory");
   p.drawText(QRectF(kLeft, 0, s.width(), kTop), Qt::AlignVCenter | Qt::AlignLeft,
-             head + "   " + overview_mode_label(mode_));
+             head + (window_ ? " of the view   " : "   ") + what);
   // A few rank names on the left, ticks below.
   p.setPen(t.dim_text);
   const double row = s.height() / static_cast<double>(std::max<std::size_t>(1, order_.size()));
@@ -218,87 +260,5 @@ void OverviewView::render_into(QPainter& p, const QSize& size, double dpr) {
   p.setBrush(Qt::NoBrush);
   p.setPen(QPen(t.selection, 1.5));
   p.drawRect(box);
-}
-
-int OverviewView::row_at(double y) const {
-  const QRectF s = strip(size());
-  if (order_.empty() || y < s.top() || y >= s.bottom()) return -1;
-  return static_cast<int>((y - s.top()) / s.height() * static_cast<double>(order_.size()));
-}
-
-void OverviewView::mousePressEvent(QMouseEvent* event) {
-  if (!states_ || event->button() != Qt::LeftButton) return;
-  drag_from_ = event->position();
-  drag_view_ = view_;
-  const QRectF box = view_box();
-  const QRectF s = strip(size());
-  // Inside a rectangle that leaves room the drag moves it; else it spans a new one.
-  const bool moves = box.contains(drag_from_) && box.width() < s.width() * 0.98;
-  drag_ = moves ? Drag::move : Drag::span;
-}
-void OverviewView::mouseMoveEvent(QMouseEvent* event) {
-  if (drag_ == Drag::none) return;
-  const TimeAxis a = axis(size());
-  const QRectF s = strip(size());
-  if (drag_ == Drag::move) {
-    const auto by = static_cast<Nanoseconds>(
-        std::llround((event->position().x() - drag_from_.x()) * a.ns_per_px()));
-    emit view_dragged({drag_view_.start + by, drag_view_.end + by});
-  } else if (std::abs(event->position().x() - drag_from_.x()) > 4) {
-    const auto [low, high] = std::minmax({drag_from_.x(), event->position().x()});
-    emit view_dragged(
-        {a.t_of(std::max(0.0, low - s.left())),
-         std::max(a.t_of(low - s.left()) + 1, a.t_of(std::min(s.width(), high - s.left())))});
-  }
-}
-void OverviewView::mouseReleaseEvent(QMouseEvent* event) {
-  const bool is_click = (event->position() - drag_from_).manhattanLength() <= 4;
-  drag_ = Drag::none;
-  if (!is_click || !states_) return;
-  const int row = row_at(event->position().y());
-  if (row >= 0 && row < static_cast<int>(order_.size()))
-    emit rank_chosen(order_[static_cast<std::size_t>(row)]);
-  const TimeAxis a = axis(size());
-  const Nanoseconds middle = a.t_of(event->position().x() - strip(size()).left());
-  if (view_.length() < a.range.length())
-    emit view_dragged({middle - view_.length() / 2, middle - view_.length() / 2 + view_.length()});
-}
-void OverviewView::wheelEvent(QWheelEvent* event) {
-  if (!trace_) return;
-  const TimeAxis a = axis(size());
-  const TimeRange whole = a.range;
-  emit view_dragged(zoomed(view_, std::pow(1.2, -event->angleDelta().y() / 120.0),
-                           a.t_of(event->position().x() - strip(size()).left()), whole));
-  event->accept();
-}
-void OverviewView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange) buffer_ = {};
-  QWidget::changeEvent(event);
-}
-bool OverviewView::event(QEvent* event) {
-  if (event->type() == QEvent::ToolTip && states_) {
-    const auto* help = static_cast<QHelpEvent*>(event);
-    const int row = row_at(help->pos().y());
-    if (row < 0 || row >= static_cast<int>(order_.size())) return true;
-    const Nanoseconds t = axis(size()).t_of(help->pos().x() - strip(size()).left());
-    LodCell cell = 0;
-    const auto px = std::max<Nanoseconds>(1, static_cast<Nanoseconds>(axis(size()).ns_per_px()));
-    states_->query({t, t + px, static_cast<double>(row), 1, 1, 1}, std::span(&cell, 1));
-    QString text =
-        QString::fromStdString(trace_->ranks()[order_[static_cast<std::size_t>(row)]].label) +
-        " at " + time_text(static_cast<double>(t - trace_->begin()));
-    if (trace::is_idle(cell))
-      text += "\nidle";
-    else {
-      text += "\n" + category_label(trace::first_category(cell)) + " " +
-              percent_text(trace::first_share(cell) * kFifteenth, 0);
-      if (trace::second_share(cell) > 0)
-        text += ", " + category_label(trace::second_category(cell)) + " " +
-                percent_text(trace::second_share(cell) * kFifteenth, 0);
-    }
-    QToolTip::showText(help->globalPos(), text, this);
-    return true;
-  }
-  return QWidget::event(event);
 }
 }  // namespace stepcast::gui

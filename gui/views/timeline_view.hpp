@@ -3,6 +3,7 @@
 #include <QImage>
 #include <optional>
 
+#include "gui/views/minimap_view.hpp"
 #include "gui/views/timeline_scene.hpp"
 #include "gui/views/view_history.hpp"
 
@@ -34,6 +35,7 @@ class TimelineView : public QAbstractScrollArea {
   void relayout();
   void repaint_rows();
   const RowLayout& layout_rows() const { return layout_; }
+  MinimapView& minimap() { return *minimap_; }
 
   const TimeRange& view() const { return view_; }
   TimeRange whole() const { return whole_; }
@@ -115,6 +117,7 @@ class TimelineView : public QAbstractScrollArea {
   int pinned_shown() const;
   int rows_top() const { return kRuler + pinned_shown(); }
   void update_scroll_range();
+  void update_minimap();
   void record(bool merges);
   void apply(const ViewState& state);
   void draw_rows();
@@ -134,6 +137,7 @@ class TimelineView : public QAbstractScrollArea {
   void step_slice(int direction);
   void step_flow(bool is_forward);
 
+  MinimapView* minimap_;
   TimelineScene scene_;
   RowLayout layout_, pinned_;
   TimeRange view_{0, 1}, whole_{0, 1};

@@ -1,8 +1,10 @@
 // Renders every main view of the viewer into PNG files; gui/screenshots.sh calls it for both themes
 // and both scales.
-//   stepcast-viewer-screenshots A.json.gz B.json.gz FOLDER SUFFIX dark|light
+//   stepcast-viewer-screenshots A.json.gz B.json.gz FOLDER SUFFIX dark|light [LARGE.json.gz]
+// A and B stand beside their report.json; LARGE is a trace of thousands of ranks.
 #include <QApplication>
 #include <QDir>
+#include <QFileInfo>
 #include <QTemporaryDir>
 #include <QTimer>
 #include <cstdio>
@@ -24,7 +26,8 @@ void settle() {
 int main(int argc, char** argv) {
   QApplication app(argc, argv);
   if (argc < 6) {
-    std::fprintf(stderr, "usage: stepcast-viewer-screenshots A B FOLDER SUFFIX dark|light\n");
+    std::fprintf(stderr,
+                 "usage: stepcast-viewer-screenshots A B FOLDER SUFFIX dark|light [LARGE]\n");
     return 2;
   }
   const QString a = argv[1], b = argv[2], folder = argv[3], suffix = argv[4];
@@ -89,6 +92,12 @@ int main(int argc, char** argv) {
   shot("heat-and-filter");
   w.search_box().clear();
   w.set_overview_mode(OverviewMode::state);
+  w.actions_list()["overview_follows"]->trigger();
+  w.timeline().set_view(
+      {whole.start + whole.length() * 40 / 100, whole.start + whole.length() * 50 / 100});
+  shot("overview-follows");
+  w.actions_list()["overview_follows"]->trigger();
+  w.timeline().fit_all();
   w.set_order(RankOrder::store);
   w.open({b}, 1);
   if (!wait_until([&] { return is_derived(1) && w.compare().is_ready(); }, 120'000)) {
@@ -102,6 +111,9 @@ int main(int argc, char** argv) {
     w.compare_panel().tabs().setCurrentIndex(tab);
     shot("compare-" + QString::number(tab));
   }
+  w.compare_reports(
+      {QFileInfo(a).dir().filePath("report.json"), QFileInfo(b).dir().filePath("report.json")});
+  shot("reports");
   w.apply_layout("whatif");
   WhatIfPanel& what_if = w.what_if();
   what_if.queue().set_folder(home.filePath("runs"));
@@ -123,5 +135,22 @@ int main(int argc, char** argv) {
   KeySheet keys(w.actions_list(), &w);
   keys.show();
   shot("keys", &keys);
+  keys.close();
+  if (argc > 6) {
+    w.apply_layout("explore");
+    w.actions_list()["close_b"]->trigger();
+    w.open({argv[6]});
+    if (!wait_until([&] { return is_derived(0); }, 240'000)) {
+      std::fprintf(stderr, "%s was not read in four minutes\n", argv[6]);
+      return 1;
+    }
+    shot("large-explore");
+    w.set_order(RankOrder::slowness);
+    w.show_dock("ranks");
+    shot("large-straggler");
+    w.actions_list()["critical"]->trigger();
+    w.show_dock("critical");
+    shot("large-critical");
+  }
   return failures == 0 ? 0 : 1;
 }
