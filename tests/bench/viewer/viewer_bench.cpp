@@ -60,8 +60,9 @@ int open_files(const std::vector<std::string>& paths) {
 
 /// Median and 95th percentile of the CPU milliseconds of `frames` frames at one zoom, panned over
 /// the trace.
-void frames(const LodPyramid& pyramid, const TraceStore& trace, const char* what, double time_share,
-            double rows, int frames) {
+void frames(const LodPyramid& pyramid, const TraceStore& trace, const std::string& what,
+            double time_share, double rows) {
+  constexpr int kFrames = 40;
   constexpr int kWidth = 1920, kHeight = 1080;
   static std::vector<LodCell> cells(static_cast<std::size_t>(kWidth) * kHeight);
   static std::vector<std::uint32_t> image(cells.size());
@@ -73,9 +74,9 @@ void frames(const LodPyramid& pyramid, const TraceStore& trace, const char* what
   CpuMeter meter;
   int exact = 0;
   const auto length = static_cast<double>(trace.end() - trace.begin());
-  for (int i = 0; i < frames; ++i) {
+  for (int i = 0; i < kFrames; ++i) {
     LodQuery q;
-    const double pan = frames > 1 ? static_cast<double>(i) / (frames - 1) : 0;
+    const double pan = static_cast<double>(i) / (kFrames - 1);
     q.begin = trace.begin() + static_cast<Nanoseconds>(length * (1 - time_share) * pan);
     q.end = q.begin + static_cast<Nanoseconds>(length * time_share);
     q.rows = std::min(rows, static_cast<double>(pyramid.rows()));
@@ -88,10 +89,11 @@ void frames(const LodPyramid& pyramid, const TraceStore& trace, const char* what
   }
   std::sort(cost.begin(), cost.end());
   fmt::print("frame {:<36} median {:6.2f} ms CPU, p95 {:6.2f}, {} of {} exact\n", what,
-             cost[cost.size() / 2], cost[cost.size() * 95 / 100], exact, frames);
+             cost[cost.size() / 2], cost[cost.size() * 95 / 100], exact, kFrames);
 }
 
-void measure_shape(std::int64_t slices, int tracks) {
+/// Store, pyramids and the frames that the viewer draws from them.
+TracePtr measure_frames(std::int64_t slices, int tracks) {
   fmt::print("-- {} slices in {} tracks\n", slices, tracks);
   CpuMeter meter;
   meter.start();
@@ -108,23 +110,24 @@ void measure_shape(std::int64_t slices, int tracks) {
   const LodPyramid states(trace, state_rows(*trace));
   print("pyramid of rank states", meter.stop(),
         fmt::format("{:.2f} bytes a slice", a_slice(states.memory())));
-  fmt::print("bytes a slice: store {:.2f}, with lane pyramid {:.2f}\n", a_slice(trace->memory()),
-             a_slice(trace->memory() + lanes.memory()));
-  const auto all = static_cast<double>(lanes.rows());
-  frames(lanes, *trace, "all time, all rows", 1, all, 40);
-  frames(lanes, *trace, "10 % of time, all rows", 0.1, all, 40);
-  frames(lanes, *trace, "1 % of time, all rows", 0.01, all, 40);
-  frames(lanes, *trace, "0.1 % of time, all rows", 0.001, all, 40);
-  frames(lanes, *trace, "all time, 1 px rows", 1, 1080, 40);
-  frames(lanes, *trace, "10 % of time, 1 px rows", 0.1, 1080, 40);
-  frames(lanes, *trace, "all time, 4 px rows", 1, 270, 40);
-  frames(lanes, *trace, "10 % of time, 4 px rows", 0.1, 270, 40);
-  frames(lanes, *trace, "all time, 18 px rows", 1, 60, 40);
-  frames(lanes, *trace, "1 % of time, 18 px rows", 0.01, 60, 40);
-  frames(lanes, *trace, "0.1 % of time, 18 px rows", 0.001, 60, 40);
-  frames(states, *trace, "rank states, all", 1, static_cast<double>(states.rows()), 40);
-  frames(states, *trace, "rank states, 1 % of time, 18 px", 0.01, 60, 40);
+  fmt::print("bytes a slice: store {:.2f}, with both pyramids {:.2f}\n", a_slice(trace->memory()),
+             a_slice(trace->memory() + lanes.memory() + states.memory()));
+  const auto all = static_cast<double>(lanes.rows()), ranks = static_cast<double>(states.rows());
+  for (const double share : {1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001}) {
+    frames(lanes, *trace, fmt::format("lanes, all rows, {:g} % of time", share * 100), share, all);
+    frames(lanes, *trace, fmt::format("lanes, 1 px rows, {:g} %", share * 100), share, 1080);
+    frames(lanes, *trace, fmt::format("lanes, 18 px rows, {:g} %", share * 100), share, 60);
+    frames(states, *trace, fmt::format("states, all ranks, {:g} %", share * 100), share, ranks);
+    frames(states, *trace, fmt::format("states, 18 px rows, {:g} %", share * 100), share, 60);
+  }
+  return trace;
+}
 
+void measure_queries(const TracePtr& trace) {
+  CpuMeter meter;
+  const auto a_slice = [&](std::size_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(trace->slices());
+  };
   const Area area = Area::all(*trace);
   const Area half{trace->begin() + (trace->end() - trace->begin()) / 4,
                   trace->begin() + (trace->end() - trace->begin()) / 4 * 3,
@@ -172,8 +175,12 @@ void measure_shape(std::int64_t slices, int tracks) {
   meter.start();
   const CriticalPath path = critical_path(*trace, runs, trace->begin(), trace->end());
   print("critical path", meter.stop(), fmt::format("{} segments", path.segments.size()));
+}
 
-  const TracePtr other = synthetic_trace({slices, tracks, 1.1});
+void measure_comparison(const TracePtr& trace, int tracks) {
+  CpuMeter meter;
+  const Steps steps = find_steps(*trace);
+  const TracePtr other = synthetic_trace({static_cast<std::int64_t>(trace->slices()), tracks, 1.1});
   const Steps other_steps = find_steps(*other);
   meter.start();
   const Match match = match_traces(*trace, steps, *other, other_steps);
@@ -181,7 +188,10 @@ void measure_shape(std::int64_t slices, int tracks) {
   meter.start();
   accuracy(*trace, steps, *other, other_steps, match);
   print("compare: signed errors", meter.stop());
+}
 
+void measure_cache(const TracePtr& trace) {
+  CpuMeter meter;
   const std::string source = fmt::format("/tmp/viewer_bench_{}.source", getpid()),
                     cache = source + ".cache";
   write_file(source, "stands for the trace");
@@ -194,7 +204,6 @@ void measure_shape(std::int64_t slices, int tracks) {
         reopened && reopened->trace->slices() == trace->slices() ? "whole file checked" : "FAILED");
   std::filesystem::remove(cache);
   std::filesystem::remove(source);
-  fmt::print("peak {:.0f} MiB\n", peak_MiB());
 }
 }  // namespace
 
@@ -202,14 +211,25 @@ int main(int count, char** values) {
   const std::vector<std::string> words(values + 1, values + count);
   try {
     if (!words.empty() && words[0] == "open") return open_files({words.begin() + 1, words.end()});
-    if (words.size() == 3 && words[0] == "shape")
-      return measure_shape(std::stoll(words[1]), std::stoi(words[2])), 0;
+    if (words.size() == 3 && (words[0] == "shape" || words[0] == "store")) {
+      const int tracks = std::stoi(words[2]);
+      const TracePtr trace = measure_frames(std::stoll(words[1]), tracks);
+      measure_cache(trace);
+      if (words[0] == "shape") {
+        measure_queries(trace);
+        measure_comparison(trace, tracks);
+      }
+      fmt::print("peak {:.0f} MiB\n", peak_MiB());
+      return 0;
+    }
     if (words.size() == 3 && words[0] == "write")
       return write_synthetic_json(words[1], std::stoll(words[2])), 0;
   } catch (const InputError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 2;
   }
-  fmt::print(stderr, "viewer_bench open FILE... | shape SLICES TRACKS | write FILE EVENTS\n");
+  fmt::print(stderr,
+             "viewer_bench open FILE... | shape SLICES TRACKS | store SLICES TRACKS | write FILE "
+             "EVENTS\n");
   return 2;
 }
