@@ -61,6 +61,8 @@ Json parts_json(const std::vector<AttributedPart>& parts) {
   return out;
 }
 
+constexpr double kLongestStep_s = 3e10;  // a thousand years: sums of squares stay finite
+
 Json fit_of_trace(const std::string& path) {
   Anomalies anomalies;
   const TraceAttribution a = attribute_trace(straggler::read_table(path, anomalies));
@@ -87,10 +89,10 @@ Json fit_of_series(const FitArguments& a, const CsvTable& table) {
   std::vector<std::pair<std::string, std::vector<double>>> series;
   for (std::size_t i = 0; i < table.rows(); ++i) {
     const auto value = table.number(i, a.column);
-    if (!value || *value <= 0)
+    if (!value || *value <= 0 || *value > kLongestStep_s)
       throw InputError(Problem{a.table, fmt::format("line {}", table.line_of(i)),
                                "\"" + table.text(i, a.column) + "\" is no step time",
-                               "seconds above 0"});
+                               "seconds above 0, and below a thousand years"});
     const std::string name = table.has_column(a.by) ? table.text(i, a.by) : "";
     const auto at =
         std::find_if(series.begin(), series.end(), [&](const auto& s) { return s.first == name; });
@@ -180,7 +182,7 @@ void add_stragglers_command(CLI::App& app, int& exit_code) {
       "causes of slowness from measured step times, or from an operation table of every rank");
   fit.add_option("table", f->table,
                  "CSV with a column of step times, or an operation table "
-                 "(dp_rank,stage,rank,step,optype,start_ts,duration), gz allowed")
+                 "(dp_rank,stage,rank,step,optype,start_ts,duration,seq_id), gz allowed")
       ->required()
       ->type_name("CSV");
   fit.add_option("--column", f->column, "column of the step times, seconds")

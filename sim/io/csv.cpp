@@ -8,6 +8,24 @@
 #include "sim/io/files.hpp"
 
 namespace stepcast {
+namespace {
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // UTF-8's, before what Excel writes
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Comma, unless the header has none and is parted by semicolons or tabs.
+char separator_of(std::string_view text) {
+  const std::string_view header = text.substr(0, text.find_first_of("\r\n"));
+  if (header.find(',') == std::string_view::npos)
+    for (const char other : {';', '\t'})
+      if (header.find(other) != std::string_view::npos) return other;
+  return ',';
+}
+}  // namespace
 
 Result<CsvTable> CsvTable::read(const std::string& path) {
   auto text = read_file(path);
@@ -21,6 +39,8 @@ Result<CsvTable> CsvTable::parse(const std::string& text, const std::string& fil
   Problems problems;
   std::vector<std::string> record;
   std::string cell;
+  const std::size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const char separator = separator_of(std::string_view(text).substr(begin));
   bool quoted = false, any = false;
   std::size_t line = 1, record_line = 1;
   const auto end_record = [&] {
@@ -29,7 +49,12 @@ Result<CsvTable> CsvTable::parse(const std::string& text, const std::string& fil
     cell.clear();
     any = false;
     if (table.header_.empty()) {
-      for (std::size_t i = 0; i < record.size(); ++i) table.column_.emplace(record[i], i);
+      for (std::size_t i = 0; i < record.size(); ++i) {
+        record[i] = trimmed(record[i]);
+        if (!table.column_.emplace(record[i], i).second && !record[i].empty())
+          problems.add({file_name, "line " + std::to_string(record_line),
+                        fmt::format("names the column \"{}\" twice", record[i]), ""});
+      }
       table.header_ = std::move(record);
     } else if (record.size() != table.header_.size()) {
       if (problems.size() < 20)
@@ -43,8 +68,10 @@ Result<CsvTable> CsvTable::parse(const std::string& text, const std::string& fil
     }
     record.clear();
   };
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    // A carriage return alone ends a line too, as old spreadsheets write it.
+    const bool is_return = text[i] == '\r' && !(i + 1 < text.size() && text[i + 1] == '\n');
+    const char c = is_return && !quoted ? '\n' : text[i];
     if (c == '\n') ++line;
     if (quoted) {
       if (c != '"')
@@ -57,7 +84,7 @@ Result<CsvTable> CsvTable::parse(const std::string& text, const std::string& fil
     } else if (c == '"') {
       quoted = true;
       any = true;
-    } else if (c == ',') {
+    } else if (c == separator) {
       record.push_back(std::move(cell));
       cell.clear();
       any = true;
@@ -84,7 +111,7 @@ const std::string& CsvTable::text(std::size_t row, const std::string& column) co
 }
 
 std::optional<double> CsvTable::number(std::size_t row, const std::string& column) const {
-  const std::string& cell = text(row, column);
+  const std::string cell = trimmed(text(row, column));
   if (cell.empty()) return std::nullopt;
   char* end = nullptr;
   const double value = std::strtod(cell.c_str(), &end);

@@ -27,17 +27,21 @@ double quantile(const std::vector<double>& sorted, double q) {
 struct StepTime {
   double p05, p50, p95, mean;
 };
-StepTime step_time_of(const Forecast& forecast) {
+/// Of replicas out of lockstep, which have no common step: per global batch; the mean counts their
+/// samples over the run.
+StepTime step_time_of(const Forecast& forecast, double batch) {
   std::vector<double> times = forecast.step_times;
   if (times.empty()) times.push_back(forecast.outcome.step_s);
   std::sort(times.begin(), times.end());
   const double p50 = quantile(times, 0.5);
   const double calibration = kQuantile05 * forecast.relative_sigma * p50;
-  return {
-      .p05 = std::max(0.0, p50 - std::hypot(p50 - quantile(times, 0.05), calibration)),
-      .p50 = p50,
-      .p95 = p50 + std::hypot(quantile(times, 0.95) - p50, calibration),
-      .mean = std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size())};
+  const bool is_counted = forecast.sync && forecast.sync->samples_per_s > 0;
+  return {.p05 = std::max(0.0, p50 - std::hypot(p50 - quantile(times, 0.05), calibration)),
+          .p50 = p50,
+          .p95 = p50 + std::hypot(quantile(times, 0.95) - p50, calibration),
+          .mean = is_counted ? batch / forecast.sync->samples_per_s
+                             : std::accumulate(times.begin(), times.end(), 0.0) /
+                                   static_cast<double>(times.size())};
 }
 
 Json breakdown_json(const Breakdown& breakdown) {
@@ -153,13 +157,13 @@ std::string version() { return STEPCAST_VERSION; }
 
 Json report_json(const Scenario& s, const Profile& profile, const Forecast& forecast,
                  const RunFacts& facts) {
-  const StepTime time = step_time_of(forecast);
   const double sum =
       std::accumulate(forecast.outcome.breakdown.begin(), forecast.outcome.breakdown.end(), 0.0);
   STEPCAST_ASSERT(
       std::abs(sum - forecast.outcome.step_s) <= 1e-9 * std::abs(forecast.outcome.step_s),
       "each moment of the critical rank has one owner");
   const auto batch = static_cast<double>(s.training.global_batch);
+  const StepTime time = step_time_of(forecast, batch);
   const bool has_tokens = s.model.kind == ModelKind::transformer || s.model.kind == ModelKind::moe;
   const double tokens = has_tokens ? batch * static_cast<double>(s.training.sequence_length) : 0;
   const double peak = peak_flops(s);
@@ -170,8 +174,9 @@ Json report_json(const Scenario& s, const Profile& profile, const Forecast& fore
       {"p05", time.p05}, {"p50", time.p50}, {"p95", time.p95}, {"mean", time.mean}};
   report["breakdown_s"] = breakdown_json(forecast.outcome.breakdown);
   report["breakdown_of_step_s"] = forecast.outcome.step_s;
-  // Queues of batches even the steps out: a run's throughput is that of its mean step.
-  const double pace_s = forecast.data ? time.mean : time.p50;
+  // A run of many steps takes their mean, whatever the usual one takes: a pause in every fourth
+  // step moves no median.
+  const double pace_s = time.mean;
   report["tokens_per_s"] = has_tokens ? Json(tokens / pace_s) : Json(nullptr);
   report["samples_per_s"] = batch / pace_s;
   const double model_flops = forecast.work.model_flops_per_sample.value * batch;

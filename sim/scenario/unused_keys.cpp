@@ -43,6 +43,14 @@ std::string flat_reason(const ClusterSpec& cluster) {
   }
   return "";
 }
+/// Why a model's dense feed-forward width counts for nothing; "" when some layer has it.
+std::string no_dense_mlp(const ModelSpec& model) {
+  if (model.kind != ModelKind::moe || !model.transformer.moe) return "";
+  const MixtureSpec& moe = *model.transformer.moe;
+  const bool has_dense = moe.first_dense_layers > 0 || moe.layer_interval > 1;
+  return when(!has_dense && moe.expert_ffn != model.transformer.ffn,
+              "every layer has experts, see /model/moe/expert_ffn");
+}
 }  // namespace
 
 std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
@@ -69,6 +77,10 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       !no_replicas.empty() ? no_replicas
                            : when(s.parallel.zero_stage > 0,
                                   "only plain data parallelism asks which parameters were used");
+  const std::string no_attention =
+      when(s.model.kind == ModelKind::cnn || s.model.kind == ModelKind::dlrm ||
+               s.model.kind == ModelKind::custom,
+           "only transformers have attention, tokens and a vocabulary");
   const std::string no_host = when(s.strategy.host == HostMode::none, "host is \"none\"");
 
   const std::string flat = s.cluster.nodes() > 1 ? flat_reason(s.cluster) : "";
@@ -83,6 +95,9 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
 
   const std::vector<Reader> readers{
       {"parallel", "schedule", no_pipeline},
+      {"parallel", "zero_stage",
+       when(layout.zero_stage == 2 && layout.pp > 1,
+            "in a pipeline gradients accumulate whole, so stage 2 is stage 1")},
       {"parallel", "context", when(layout.cp == 1, "cp is 1")},
       {"strategy", "overlap_p2p", no_pipeline},
       {"strategy", "prefetch", not_gathered},
@@ -98,7 +113,17 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
       {"strategy", "host_scale", no_host},
       {"strategy", "framework", no_host},
       {"training", "causal_skips_half",
-       when(!is_flash, "unfused attention computes the full square")},
+       !no_attention.empty() ? no_attention
+                             : when(!is_flash, "unfused attention computes the full square")},
+      {"training", "attention", no_attention},
+      {"training", "fused_loss", no_attention},
+      {"training", "sequence_length", no_attention},
+      {"model", "ffn", no_dense_mlp(s.model)},
+      {"sync/servers", "sparse_embeddings",
+       !no_attention.empty()
+           ? "the model has no table of tokens"
+           : when(s.model.transformer.tied_embedding,
+                  "a tied embedding gets a dense gradient from the output layer")},
       {"cluster", "gpu_link_GBps", single_gpus},
       {"cluster", "in_switch_reduction", single_gpus},
       {"strategy", "cycle_ms", no_replicas},

@@ -96,6 +96,8 @@ SeriesFit fit_step_series(const std::vector<double>& all, int ranks, const std::
     variance += (s - mean_calm) * (s - mean_calm) /
                 static_cast<double>(std::max<std::size_t>(1, calm.size() - 1));
   fit.variation = mean_calm > 0 ? std::sqrt(variance) / mean_calm : 0;
+  constexpr double kRounding = 1e-12;  // equal steps vary by what their sum was rounded
+  if (fit.variation < kRounding) fit.variation = 0;
   fit.rank_sigma = sigma_of_variation(ranks, fit.variation);
   fit.base_s = mean_calm / expected_maximum_lognormal(std::max(1, ranks), fit.rank_sigma);
 

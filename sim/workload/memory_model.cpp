@@ -148,9 +148,14 @@ std::vector<StageMemory> memory_of(const ModelSpec&, const ModelWork& work,
     // The peak lies in the loss, or in a block's backward, when the loss has let go of its logits.
     memory.activations += std::max(working_after, working - kept_after);
 
-    // FSDP: the layer at work and the one gathered ahead stand whole, and one layer's gradient
-    // before it is scattered.
-    if (layout.zero_stage >= 3 && dense_shards > 1) memory.buffers += 2 * widest_layer * e;
+    // FSDP: the layer at work and those gathered ahead stand whole, or all that the stage holds;
+    // and one layer's gradient before it is scattered.
+    if (layout.zero_stage >= 3 && dense_shards > 1) {
+      const double held = dense + experts;
+      memory.buffers += e * (overhead.keeps_gathered
+                                 ? held
+                                 : std::min((1 + overhead.gathered_ahead) * widest_layer, held));
+    }
     if (shards_gradients(layout) && dense_shards > 1)
       memory.buffers += widest_layer * g;
     else

@@ -16,6 +16,8 @@ struct MemoryOverhead {
   /// ZeRO-3: the shards are the fp32 parameters and become 16 bit as they are gathered, so no
   /// 16-bit shard is held beside.
   bool fp32_shards = false;
+  int gathered_ahead = 1;       // ZeRO-3: layers that stand whole beside the one at work
+  bool keeps_gathered = false;  // ZeRO-3 without resharding: after forward every layer stands whole
 };
 /// One entry per pipeline stage. `in_flight` micro-batches by schedule and stage: see
 /// micro_batches_in_flight.

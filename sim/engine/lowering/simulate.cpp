@@ -36,7 +36,8 @@ bool shards_fp32(const std::string& framework) {
 MemoryOverhead memory_overhead(const Scenario& scenario, const Profile& profile) {
   return {context_bytes(profile),
           parameter(profile.kernels.parameters, "memory_fragmentation", 0.0),
-          shards_fp32(scenario.strategy.framework)};
+          shards_fp32(scenario.strategy.framework), scenario.strategy.prefetch,
+          !scenario.strategy.reshard_after_forward};
 }
 
 bool places_differ(const Scenario& scenario) {

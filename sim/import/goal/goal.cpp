@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 
@@ -14,6 +15,8 @@ namespace {
 constexpr std::int64_t kLimit = std::int64_t{1} << 30;
 // L and G of LogGP as ATLAHS publishes them for a 200 Gb/s fabric (L = 3.7 us, G = 0.04 ns/B).
 constexpr double kLatency = 3.7e-6, kPerByte = 0.04e-9;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::size_t kMostLanes = 65535;  // a lane's number has 16 bits
 
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -50,7 +53,7 @@ class Reader {
   }
   Workload read() {
     const std::string text = read_all(path_, kLimit);
-    std::size_t at = 0;
+    std::size_t at = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
     for (; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       ++line_;
@@ -61,6 +64,11 @@ class Reader {
     if (w_.ranks.empty()) fail("holds no rank");
     if (expected_ >= 0 && static_cast<std::int64_t>(w_.ranks.size()) != expected_)
       fail(fmt::format("announces {} ranks and holds {}", expected_, w_.ranks.size()));
+    std::int64_t alone = 0;
+    for (const auto& [message, sends_less_receives] : open_) alone += std::abs(sends_less_receives);
+    anomalies_.add("message_without_partner", Severity::warning,
+                   "sends that nobody receives, or the other way round, take their own time only",
+                   path_, alone);
     return std::move(w_);
   }
 
@@ -121,7 +129,10 @@ class Reader {
         l.cpu = static_cast<int>(std::min<std::int64_t>(value, 1000));
     }
     if (l.op.kind != WorkKind::compute) {  // equal (peer, tag) pairs meet in order
-      const auto key = std::tuple{l.op.kind == WorkKind::send, l.op.peer, tag_[label]};
+      const bool is_send = l.op.kind == WorkKind::send;
+      const std::int64_t from = is_send ? rank_ : l.op.peer, to = is_send ? l.op.peer : rank_;
+      open_[{from, to, tag_[label]}] += is_send ? 1 : -1;
+      const auto key = std::tuple{is_send, l.op.peer, tag_[label]};
       l.op.match = (tag_[label] << 24) + seen_[key]++;
     }
     if (!lines_.emplace(label, std::move(l)).second) fail(label + " is defined twice");
@@ -135,6 +146,8 @@ class Reader {
     std::map<std::string, int> state;  // 1 = in progress, 2 = placed
     std::map<std::string, std::uint32_t> index;
     std::map<int, std::uint16_t> cpu_lane;
+    std::vector<std::uint16_t> message_lanes;
+    std::size_t messages = 0;
     std::vector<std::pair<std::string, std::size_t>> stack;
     for (const std::string& root : order_) {
       if (state[root] == 2) continue;
@@ -167,10 +180,13 @@ class Reader {
           if (is_new) rank.lanes.push_back(fmt::format("cpu {}", l.cpu));
           l.op.lane = at->second;
         } else {
-          if (rank.lanes.size() >= 65535)
-            fail("a rank has more than 65534 messages; split the schedule");
-          l.op.lane = static_cast<std::uint16_t>(rank.lanes.size());
-          rank.lanes.push_back(label);
+          // Beyond that many a message follows one of long before on its lane.
+          if (rank.lanes.size() < kMostLanes) {
+            message_lanes.push_back(static_cast<std::uint16_t>(rank.lanes.size()));
+            rank.lanes.push_back(label);
+          }
+          if (message_lanes.empty()) fail("a rank has more CPUs than lanes");
+          l.op.lane = message_lanes[messages++ % message_lanes.size()];
         }
         index[label] = static_cast<std::uint32_t>(rank.ops.size());
         rank.ops.push_back(std::move(l.op));
@@ -196,12 +212,20 @@ class Reader {
   std::map<std::string, Line> lines_;
   std::map<std::string, std::int64_t> tag_;
   std::map<std::tuple<bool, std::int32_t, std::int64_t>, std::int64_t> seen_;
+  /// (from, to, tag) -> sends less receives
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t> open_;
 };
 }  // namespace
 
 bool sniff(std::string_view head) {
-  std::size_t at = head.find_first_not_of(" \t\r\n");
-  return at != std::string_view::npos && head.substr(at).starts_with("num_ranks");
+  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
+  for (;;) {  // comments may stand before the first statement
+    const std::size_t at = head.find_first_not_of(" \t\r\n");
+    if (at == std::string_view::npos) return false;
+    head.remove_prefix(at);
+    if (!head.starts_with("//")) return head.starts_with("num_ranks");
+    head.remove_prefix(std::min(head.find('\n'), head.size()));
+  }
 }
 Workload read_schedule(const std::string& path, Anomalies& anomalies) {
   return Reader(path, anomalies).read();

@@ -1,5 +1,7 @@
 #include "sim/import/kineto/kineto.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -10,72 +12,12 @@
 #include "sim/import/common/nccl_identity.hpp"
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/kineto/collective_args.hpp"
+#include "sim/import/kineto/event_class.hpp"
 
 namespace stepcast::kineto {
 namespace {
 using chrome_json::RawEvent;
 using chrome_json::value_of;
-
-/// What a category's events are to us; `skipped` are counted by category, not kept.
-enum class Class : std::uint8_t {
-  kernel,
-  copy,
-  memset,
-  runtime,
-  host_op,
-  annotation,
-  device_range,
-  skipped,
-  unknown
-};
-
-Class class_of(std::string_view category) {
-  static constexpr std::pair<std::string_view, Class> known[] = {
-      {"kernel", Class::kernel},
-      {"Kernel", Class::kernel},
-      {"gpu_memcpy", Class::copy},
-      {"Memcpy", Class::copy},
-      {"gpu_memset", Class::memset},
-      {"Memset", Class::memset},
-      {"cuda_runtime", Class::runtime},
-      {"cuda_driver", Class::runtime},
-      {"Runtime", Class::runtime},
-      {"hip_runtime", Class::runtime},
-      {"cpu_op", Class::host_op},
-      {"Operator", Class::host_op},
-      {"user_annotation", Class::annotation},
-      {"gpu_user_annotation", Class::device_range},
-      {"python_function", Class::skipped},
-      {"cpu_instant_event", Class::skipped},
-      {"Trace", Class::skipped},
-      {"cuda_sync", Class::skipped},
-      {"overhead", Class::skipped},
-      {"Overhead", Class::skipped},
-      {"ac2g", Class::skipped},
-      {"async", Class::skipped},
-      {"fwdbwd", Class::skipped},
-      {"async_cpu_to_gpu", Class::skipped},
-      {"async_gpu", Class::skipped},
-      {"cuda_profiler_range", Class::skipped},
-      {"forward_backward", Class::skipped}};
-  for (const auto& [name, c] : known)
-    if (category == name) return c;
-  // Other accelerators follow the pattern: xpu_runtime, mtia_ccp_events, privateuse1_driver ...
-  if (category.ends_with("_runtime") || category.ends_with("_driver")) return Class::runtime;
-  return Class::unknown;
-}
-
-EventKind kind_of_call(std::string_view name) {
-  if (name.find("ynchronize") != std::string_view::npos) return EventKind::sync;
-  if (name == "cudaMemcpy" || name == "hipMemcpy" || name == "hipMemcpyWithStream")
-    return EventKind::sync;  // both launch and wait
-  if (name.find("LaunchKernel") != std::string_view::npos ||
-      name.find("GraphLaunch") != std::string_view::npos ||
-      name.find("MemcpyAsync") != std::string_view::npos ||
-      name.find("MemsetAsync") != std::string_view::npos)
-    return EventKind::launch;
-  return EventKind::runtime;
-}
 
 std::int64_t integer_of(std::string_view text, std::int64_t otherwise) {
   if (text.starts_with("stream ")) text.remove_prefix(7);
@@ -83,15 +25,6 @@ std::int64_t integer_of(std::string_view text, std::int64_t otherwise) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() && !text.empty() ? value
                                                                                    : otherwise;
-}
-
-/// Operators that launch the kernels whose time a profile keeps by shape.
-bool has_costly_kernels(std::string_view name) {
-  if (!name.starts_with("aten::") && name.find("flash_attn") == std::string_view::npos)
-    return false;
-  for (std::string_view word : {"mm", "linear", "conv", "attention", "matmul", "flash_attn"})
-    if (name.find(word) != std::string_view::npos) return true;
-  return false;
 }
 
 class Builder {
@@ -145,11 +78,21 @@ class Builder {
     shapes_.emplace(key_, id);
     return id;
   }
+  void begin(const RawEvent& raw);
+  void end(const RawEvent& raw);
+  void take_complete(const RawEvent& raw);
   void read_metadata(const std::string& metadata);
   void identify_collectives();
 
+  /// A begun event whose end is still to come, with its own copy of the texts.
+  struct Open {
+    std::string category, name, args;
+    Nanoseconds start = 0;
+  };
+
   RankTrace& trace_;
   const Options& options_;
+  std::map<std::pair<std::string, std::string>, std::vector<Open>> open_;  // by pid and tid
   std::map<std::string, std::uint32_t, std::less<>> tracks_;
   std::string last_pid_, last_tid_;
   bool last_is_device_ = false;
@@ -162,9 +105,39 @@ class Builder {
 
 void Builder::take(const RawEvent& raw) {
   ++trace_.entries_read;
-  if (raw.phase != 'X')
-    return;  // flows repeat the correlation ids; metadata, instants and counters carry no time of
-             // their own
+  // Flows repeat the correlation ids; metadata, instants and counters carry no time of their own.
+  if (raw.phase == 'X')
+    take_complete(raw);
+  else if (raw.phase == 'B')
+    begin(raw);
+  else if (raw.phase == 'E')
+    end(raw);
+}
+
+void Builder::begin(const RawEvent& raw) {
+  if (!raw.has_start) return lose("event_without_time", "events without a readable ts are lost");
+  open_[{std::string(raw.pid), std::string(raw.tid)}].push_back(
+      {std::string(raw.category), std::string(raw.name), std::string(raw.args), raw.start});
+}
+
+void Builder::end(const RawEvent& raw) {
+  if (!raw.has_start) return lose("event_without_time", "events without a readable ts are lost");
+  const auto found = open_.find({std::string(raw.pid), std::string(raw.tid)});
+  if (found == open_.end() || found->second.empty())
+    return lose("end_without_begin", "ends that nothing began are lost");
+  const Open opened = std::move(found->second.back());
+  found->second.pop_back();
+  RawEvent joined = raw;
+  joined.category = opened.category;
+  joined.name = opened.name;
+  joined.args = opened.args;
+  joined.start = opened.start;
+  joined.duration = raw.start - opened.start;
+  joined.has_duration = true;
+  take_complete(joined);
+}
+
+void Builder::take_complete(const RawEvent& raw) {
   const Class c = class_of(raw.category);
   if (c == Class::skipped || c == Class::unknown) {
     const auto found = skipped_.find(raw.category);
@@ -178,6 +151,11 @@ void Builder::take(const RawEvent& raw) {
   if (raw.has_duration && raw.duration < 0)
     return lose("negative_duration",
                 "events that end before they start are lost: the profiler's clock jumped");
+  if (!raw.has_duration)
+    trace_.anomalies.add("event_without_duration", Severity::warning,
+                         "complete events without a readable dur count as no time: sums over them "
+                         "are too small",
+                         trace_.file + " (" + std::string(raw.category) + ")");
   TraceEvent event;
   event.start = raw.start;
   event.duration = raw.has_duration ? raw.duration : 0;
@@ -249,6 +227,10 @@ void Builder::read_metadata(const std::string& metadata) {
           "neither the trace nor its name states a rank; 0 is taken when it stands alone",
           trace_.file);
   }
+  if (trace_.world > 0 && trace_.rank >= trace_.world)
+    trace_.anomalies.add("rank_beyond_world", Severity::warning,
+                         "distributedInfo states a rank that its world_size has no place for",
+                         fmt::format("{} (rank {} of {})", trace_.file, trace_.rank, trace_.world));
   const std::int64_t base = integer_of(value_of(metadata, "baseTimeNanoseconds"), 0);
   if (base > 0 && base < (std::int64_t{1} << 62))
     for (TraceEvent& e : trace_.events) e.start += base;
@@ -313,6 +295,9 @@ void Builder::identify_collectives() {
 }
 
 void Builder::finish(const std::string& metadata) {
+  for (const auto& [thread, list] : open_)
+    for (std::size_t i = 0; i < list.size(); ++i)
+      lose("begin_without_end", "events that began and never end are lost");
   read_metadata(metadata);
   for (CollectiveCall& call :
        trace_.collectives) {  // an annotation's group is the world unless something says otherwise

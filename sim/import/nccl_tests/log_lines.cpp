@@ -44,6 +44,28 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
+namespace {
+/// Behind a date and a time of day as log collectors put them in front: "2024-05-01T10:00:00.12Z ",
+/// "[2024-05-01 10:00:00] ", "2024-05-01 10:00:00,123 ". 0 where there is none.
+std::size_t after_timestamp(std::string_view line) {
+  std::size_t at = line.starts_with('[') ? 1 : 0;
+  const auto takes = [&](const char* pattern) {  // 0: a digit; others stand for themselves
+    std::size_t i = at;
+    for (const char* p = pattern; *p != 0; ++p, ++i)
+      if (i >= line.size() || (*p == '0' ? !is_digit(line[i]) : line[i] != *p)) return false;
+    at = i;
+    return true;
+  };
+  if (!takes("0000-00-00") || (!takes("T") && !takes(" ")) || !takes("00:00:00")) return 0;
+  while (at < line.size() && !is_space(line[at]) && line[at] != ']') ++at;  // fraction and zone
+  if (line.starts_with('[')) {
+    if (at >= line.size() || line[at] != ']') return 0;
+    ++at;
+  }
+  return at < line.size() && line[at] == ' ' ? at + 1 : at;
+}
+}  // namespace
+
 std::string without_prefix(std::string_view line) {
   std::string clean;
   clean.reserve(line.size());
@@ -56,6 +78,7 @@ std::string without_prefix(std::string_view line) {
     }
   }
   std::string_view rest = clean;
+  rest.remove_prefix(after_timestamp(rest));
   if (rest.starts_with('[')) {  // [1,0]<stdout>: text   or   [1,0]<stdout>text
     const auto close = rest.find("]<std");
     const auto end = close == std::string_view::npos ? close : rest.find('>', close);

@@ -209,6 +209,40 @@ TEST_CASE(
   REQUIRE(timeline.origin == "measured");
 }
 
+TEST_CASE("begins and ends of a thread are joined and what is open or nameless is lost with a word",
+          "[kineto]") {
+  const auto half = [](const char* phase, const char* name, double ts) {
+    return std::string(R"({"cat": "kernel", "name": ")") + name + R"(", "ph": ")" + phase +
+           R"(", "pid": 0, "tid": 7, "ts": )" + std::to_string(ts) + "}";
+  };
+  auto events = two_steps();
+  // Outer 100..180 around inner 110..150, all us after the second step; one end and one begin
+  // alone.
+  for (const auto& [phase, name, ts] : {std::tuple{"B", "outer", 100.0},
+                                        {"B", "inner", 110.0},
+                                        {"E", "", 150.0},
+                                        {"E", "", 180.0},
+                                        {"E", "", 190.0},
+                                        {"B", "open", 195.0}})
+    events.push_back(half(phase, name, 1e6 + 2000 + ts));
+  events.push_back(
+      R"({"ph": "X", "cat": "kernel", "name": "timeless", "pid": 0, "tid": 7, "ts": 1002300})");
+  const test::TempPath file("begin.json", document(events));
+  const RankTrace trace = kineto::read_trace(file.path);
+  std::map<std::string, Nanoseconds> durations;
+  for (const TraceEvent& e : trace.events)
+    durations[std::string(trace.names.text_of(e.name))] = e.duration;
+  CHECK(durations.at("outer") == 80'000);
+  CHECK(durations.at("inner") == 40'000);
+  CHECK(durations.at("timeless") == 0);
+  CHECK(durations.count("open") == 0);
+  CHECK(trace.entries_lost == 2);
+  for (const char* name : {"end_without_begin", "begin_without_end", "event_without_duration"}) {
+    INFO(name);
+    CHECK(trace.anomalies.count_of(name) == 1);
+  }
+}
+
 TEST_CASE("steps without marks are cut at the optimizer",
           "[kineto]") {  // chakra issue 162: no ProfilerStep mark
   std::vector<std::string> events;

@@ -56,7 +56,9 @@ TEST_CASE("old versions without root and with relative errors are read by the nu
 
 TEST_CASE("launcher prefixes and colour do not hide rows", "[nccl]") {
   for (const char* prefix :
-       {"[1,0]<stdout>:", "[1,0]<stdout> ", "0: ", "job-launcher | ", "\x1b[32m"}) {
+       {"[1,0]<stdout>:", "[1,0]<stdout> ", "0: ", "job-launcher | ", "\x1b[32m",
+        "2024-05-01T10:00:00.123456789Z ", "[2024-05-01 10:00:00] ", "2024-05-01 10:00:00,123 ",
+        "2024-05-01T10:00:00+02:00 [1,0]<stdout>:"}) {
     std::string text;
     const std::string plain = kNew;
     for (std::size_t at = 0; at < plain.size();) {

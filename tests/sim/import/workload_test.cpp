@@ -140,6 +140,18 @@ TEST_CASE("GOAL schedules run calculations in order and meet messages by tag", "
           }).find("require each other") != std::string::npos);
 }
 
+TEST_CASE("a GOAL message without its partner is counted and comments may lead", "[goal]") {
+  const std::string text =
+      "\xef\xbb\xbf// made by hand\nnum_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 1\n"
+      "l2: send 8b to 1 tag 2\n}\nrank 1 {\nl1: recv 8b from 0 tag 1\n}\n";
+  CHECK(goal::sniff(text));
+  CHECK_FALSE(goal::sniff("// only words"));
+  const test::TempPath file("d.goal", text);
+  Anomalies anomalies;
+  CHECK(goal::read_schedule(file.path, anomalies).ranks.size() == 2);
+  CHECK(anomalies.count_of("message_without_partner") == 1);
+}
+
 TEST_CASE("an operation table splits waiting from transfer", "[straggler]") {
   // Rank 1 (stage 1) receives from 0 s, the send comes at 1 s and both end at 1.1: transfer 0.1 s.
   const test::TempPath file(

@@ -20,3 +20,21 @@ TEST_CASE("a short row is named by its line", "[csv]") {
   REQUIRE_FALSE(table);
   REQUIRE(table.problems().text() == "t.csv line 3: has 1 cells, the header has 2");
 }
+TEST_CASE("a byte order mark and other ways to part lines and cells are read", "[csv]") {
+  for (const char* text :
+       {"\xef\xbb\xbf"
+        "id,step\nx,1.5\n",
+        "id, step \r\nx, 1.5\r\n", "id,step\rx,1.5\r", "id;step\nx;1.5\n", "id\tstep\nx\t1.5\n"}) {
+    INFO(text);
+    const auto table = CsvTable::parse(text, "t.csv");
+    REQUIRE(table);
+    REQUIRE(table->rows() == 1);
+    CHECK(table->text(0, "id") == "x");
+    CHECK(table->number(0, "step") == 1.5);
+  }
+}
+TEST_CASE("a column named twice is refused", "[csv]") {
+  const auto table = CsvTable::parse("a,b,a\n1,2,3\n", "t.csv");
+  REQUIRE_FALSE(table);
+  CHECK(table.problems().text() == "t.csv line 1: names the column \"a\" twice");
+}

@@ -57,6 +57,28 @@ TEST_CASE("throughput is batch over step and utilisation is FLOP over time and p
   CHECK(r["hardware_flops_utilization"].get<double>() == Approx(0.16));
 }
 
+TEST_CASE("a run's throughput is that of its mean step though most steps are shorter", "[report]") {
+  Forecast f = forecast();
+  f.step_times = {0.5, 0.5, 0.5, 2.5};  // mean 1 s, median 0.5 s
+  const Json r = report(f);
+  CHECK(r["step_time_s"]["p50"] == 0.5);
+  CHECK(r["samples_per_s"] == 4.0);
+  CHECK(r["model_flops_utilization"].get<double>() == Approx(0.06));
+  CHECK(r["money"]["usd_per_step"].get<double>() == Approx(0.01));  // 36 USD/h for 1 s
+  CHECK(report_text(r).find("mean step       1.000 s   of 4 steps") != std::string::npos);
+  CHECK(report_text(report(forecast())).find("mean step") == std::string::npos);
+}
+
+TEST_CASE("replicas out of lockstep are paced by the samples they took", "[report]") {
+  Forecast f = forecast();
+  f.sync.emplace();
+  f.sync->samples_per_s = 2;
+  f.sync->updates.resize(1);
+  const Json r = report(f);
+  CHECK(r["samples_per_s"] == 2.0);
+  CHECK(r["step_time_s"]["mean"] == 2.0);  // 4 samples at 2 per second
+}
+
 TEST_CASE("money is the rent of the nodes for a step", "[report]") {
   const Json r = report(forecast());
   // 36 USD/h * 0.5 s = 0.005 USD for 40 tokens: 125 000 USD per 1e9 tokens

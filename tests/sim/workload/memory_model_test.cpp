@@ -70,6 +70,24 @@ TEST_CASE("ZeRO-2 saves no gradients in a pipeline since those are accumulated w
           Approx(first.gradients / 8));
 }
 
+TEST_CASE("FSDP holds the layers gathered ahead and without resharding all of them", "[memory]") {
+  const ModelSpec model = preset("llama2-7b");
+  const auto buffers = [&](int ahead, bool keeps) {
+    return worst(model, R"({"global_batch": 64, "sequence_length": 4096})",
+                 R"({"dp": 64, "zero_stage": 3})",
+                 {.gathered_ahead = ahead, .keeps_gathered = keeps})
+        .buffers;
+  };
+  // A block of Llama 2 7B: 4 x 4096^2 of attention, 3 x 4096 x 11008 of the MLP and two norms.
+  const double block = 2.0 * (4.0 * 4096 * 4096 + 3.0 * 4096 * 11008 + 2 * 4096);
+  CHECK(buffers(2, false) - buffers(1, false) == Approx(block));
+  CHECK(buffers(0, false) < buffers(1, false));
+  // Kept: all parameters in 16 bits instead of two blocks, and never more than that.
+  const double all = 2.0 * 6738415616.0;
+  CHECK(buffers(1, true) - buffers(1, false) == Approx(all - 2 * block));
+  CHECK(buffers(1000, false) == Approx(buffers(1, true)));
+}
+
 TEST_CASE("memory grows with micro-batch and layers and sequence", "[memory]") {
   double before = 0;
   for (const char* t : {R"({"global_batch": 64, "sequence_length": 2048})",
