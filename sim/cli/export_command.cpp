@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "sim/cli/cli.hpp"
 #include "sim/cli/commands.hpp"
@@ -42,7 +44,13 @@ int run(const ExportArguments& a) {
   refuse_unused_options(a, target);
   const Prepared p = prepared(a.what);
   const launch::LaunchFile file = launch::launch_file(target, p.scenario, a.options);
-  if (!a.output.empty()) write_file(a.output, file.text);
+  if (!a.output.empty()) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(a.output, p.scenario.file, ignored))
+      throw InputError(
+          Problem{a.output, "", "is the scenario that is exported", "name another file"});
+    write_file(a.output, file.text);
+  }
   if (a.is_json) {
     fmt::print("{}\n", Json{{"stepcast", 1},
                             {"kind", "export"},

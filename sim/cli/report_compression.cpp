@@ -96,8 +96,10 @@ std::string headline(const Grid& grid, const Scenario& s) {
                 "2 % (best: {:+.1f} %).",
                 own, 100 * (gain - 1));
   double up_to = 0;
-  for (std::size_t r = 0; r < grid.rates.size(); ++r)
-    if (grid.gain(grid.best(r), r) >= kWorthwhileGain) up_to = grid.rates[r];
+  for (std::size_t r = 0; r < grid.rates.size(); ++r) {
+    if (grid.gain(grid.best(r), r) < kWorthwhileGain) break;
+    up_to = grid.rates[r];
+  }
   if (up_to == 0) return text + " Nor does any pay at a slower network down to 1 Gbit/s.";
   const std::size_t slow = grid.best(0);
   return text + fmt::format(

@@ -49,6 +49,7 @@ class ReplicatedProgram {
   /// all_reduce_local_used_map).
   void find_unused_parameters() {
     if (!context_.scenario().strategy.find_unused_parameters ||
+        !context_.scenario().sync.is_lockstep() ||
         group_size(GroupKind::dp, context_.layout()) == 1)
       return;
     std::int64_t tensors = 0;

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <memory>
 
+#include "sim/io/unfinished_file.hpp"
+
 namespace stepcast {
 namespace fs = std::filesystem;
 namespace {
@@ -72,6 +74,7 @@ void write_file(const std::string& path, const std::string& content) {
     throw EnvironmentError(target.parent_path().string() +
                            ": cannot be created: " + error.message());
   const std::string temporary = path + ".part" + std::to_string(getpid());
+  const UnfinishedFile unfinished(temporary);
   const auto fail = [&](const char* what) {
     const std::string reason = std::strerror(errno);
     fs::remove(temporary, error);

@@ -85,12 +85,28 @@ void check_sync(const Scenario& s, const std::string& file, Problems& problems) 
     refuse("/compression", fmt::format("{} exchanges parameters, not gradients", mode),
            "remove it");
 }
+/// What a framework cannot train at all.
+void check_framework(const Scenario& s, const std::string& file, Problems& problems) {
+  const ParallelLayout& p = s.parallel;
+  const std::string name = s.strategy.preset.empty() ? "the framework" : s.strategy.preset;
+  if (!s.strategy.splits_model && p.tp * p.pp * p.cp * p.ep > 1)
+    problems.add({file, "/strategy/preset",
+                  fmt::format("{} holds the whole model on every GPU; the layout is tp {}, pp {}, "
+                              "cp {}, ep {}",
+                              name, p.tp, p.pp, p.cp, p.ep),
+                  "set them to 1 or choose another strategy"});
+  if (!s.strategy.spans_nodes && s.cluster.nodes() > 1)
+    problems.add({file, "/strategy/preset",
+                  fmt::format("{} trains on one node; the cluster has {}", name, s.cluster.nodes()),
+                  "set /cluster/nodes to 1 or choose another strategy"});
+}
 }  // namespace
 
 void check_tradeoffs(Scenario& s, const std::string& file, Problems& problems) {
   if (s.cluster.groups.empty()) return;
   check_two_level(s, file, problems);
   check_sync(s, file, problems);
+  check_framework(s, file, problems);
   if (s.strategy.offload != Offload::none && s.parallel.zero_stage == 0)
     problems.add({file, "/strategy/offload", "needs a sharded optimizer; zero_stage is 0",
                   "set zero_stage 1, 2 or 3"});

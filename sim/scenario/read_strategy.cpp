@@ -54,6 +54,8 @@ StrategySpec read_strategy(ObjectReader r, int dp, std::int64_t gradient_element
   s.cycle_s = r.number("cycle_ms", {.fallback = 0, .min = 0, .max = 10'000}) * 1e-3;
   s.negotiation_hop_s =
       r.number("negotiation_hop_us", {.fallback = 0, .min = 0, .max = 1e6}) * 1e-6;
+  s.splits_model = r.boolean("splits_model", s.splits_model);
+  s.spans_nodes = r.boolean("spans_nodes", s.spans_nodes);
   s.find_unused_parameters = r.boolean("find_unused_parameters", false);
   s.offload = r.one_of<Offload>("offload", Offload::none);
   s.cpu_update_parameters_per_s =

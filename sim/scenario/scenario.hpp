@@ -57,6 +57,8 @@ struct StrategySpec {
   /// 0: no cycles.
   double cycle_s = 0;
   double negotiation_hop_s = 0;  // one way of one message of the coordination tree
+  bool splits_model = true;  // false: every GPU trains the whole model, so tp, pp, cp and ep are 1
+  bool spans_nodes = true;   // false: the GPUs of one node only
   bool find_unused_parameters =
       false;  // PyTorch DDP: an all-reduce of a used-parameter map follows the backward
   /// Optimizer state (and parameters) in host memory, updated by the CPU (DeepSpeed ZeRO-Offload).
@@ -127,8 +129,8 @@ struct Scenario {
 /// Folder with models/ clusters/ profiles/ strategies/: $STEPCAST_SCENARIOS, else next to the
 /// binary's install, else the source tree.
 std::string scenarios_folder();
-/// Names of the bundled "models", "clusters", "strategies", "profiles", "storage" or "jobs", sorted; and the
-/// file of one of them.
+/// Names of the bundled "models", "clusters", "strategies", "profiles", "storage" or "jobs",
+/// sorted; and the file of one of them.
 std::vector<std::string> preset_names(const std::string& kind);
 std::string preset_path(const std::string& kind, const std::string& name);
 

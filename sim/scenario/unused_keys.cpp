@@ -75,7 +75,7 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
                                      : when(is_layerwise, "zero_stage 3 reduces layer by layer");
   const std::string replicas_only =
       !no_replicas.empty() ? no_replicas
-                           : when(s.parallel.zero_stage > 0,
+                           : when(s.parallel.zero_stage > 0 || !s.sync.is_lockstep(),
                                   "only plain data parallelism asks which parameters were used");
   const std::string no_attention =
       when(s.model.kind == ModelKind::cnn || s.model.kind == ModelKind::dlrm ||

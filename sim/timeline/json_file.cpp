@@ -10,7 +10,7 @@
 
 namespace stepcast {
 TraceFile::TraceFile(const std::string& path)
-    : path_(path), temporary_(path + ".part" + std::to_string(getpid())) {
+    : path_(path), temporary_(path + ".part" + std::to_string(getpid())), unfinished_(temporary_) {
   std::error_code ignored;
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, ignored);

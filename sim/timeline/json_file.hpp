@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/core/units.hpp"
+#include "sim/io/unfinished_file.hpp"
 
 namespace stepcast {
 /// Text into a file or (name ends in .gz) a gzip stream, chunk by chunk; the file appears under its
@@ -29,7 +30,9 @@ class TraceFile {
   static constexpr std::size_t kChunk =
       std::size_t{1} << 18;  // bytes gathered before a write: keeps memory flat for any length
   void flush();
-  std::string path_, temporary_, buffer_;
+  std::string path_, temporary_;
+  UnfinishedFile unfinished_;
+  std::string buffer_;
   gzFile file_ = nullptr;
 };
 /// A JSON string with its quotes.

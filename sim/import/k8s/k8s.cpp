@@ -50,8 +50,8 @@ void list_unknown(const Json& scenario, Reading& reading) {
     reading.unknown.emplace_back("the sequence length (training)");
 }
 
-void check(Json scenario, const std::vector<std::string>& settings, Reading& reading, Json& out) {
-  for (const std::string& setting : settings) {
+void check(Json scenario, Reading& reading, Json& out) {
+  for (const std::string& setting : reading.settings) {
     const auto applied = apply_setting(scenario, setting);
     if (!applied) reading.problems.add(applied.problems());
   }
@@ -89,6 +89,7 @@ bool sniff(std::string_view head) {
 
 ImportedJob import_job(const std::string& path, const ImportOptions& options) {
   Reading reading;
+  reading.settings = options.settings;
   reading.file = path;
   const auto documents = yaml_documents(read_all(path, kLargestManifest), path);
   if (documents.empty()) throw InputError(Problem{path, "", "holds no YAML document", ""});
@@ -115,7 +116,7 @@ ImportedJob import_job(const std::string& path, const ImportOptions& options) {
 
   ImportedJob imported{job.kind, job.name, {}, {}, {}, {}, {}};
   list_unknown(reading.scenario, reading);
-  check(ordered(reading.scenario, job), options.settings, reading, imported.scenario);
+  check(ordered(reading.scenario, job), reading, imported.scenario);
   if (!reading.problems.empty()) throw InputError(reading.problems);
   imported.read = std::move(reading.read);
   imported.assumed = std::move(reading.assumed);

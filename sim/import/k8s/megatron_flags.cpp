@@ -103,7 +103,9 @@ class Megatron {
     if (has("num-experts")) apply_experts();
     if (has("multi-latent-attention"))
       for (const NumberRow& row : kLatentNumbers) put_number(row);
-    if (!reading_.scenario.contains(Json::json_pointer("/model/vocab"))) apply_tokenizer();
+    if (!reading_.scenario.contains(Json::json_pointer("/model/vocab")) &&
+        !reading_.is_set("/model/vocab"))
+      apply_tokenizer();
   }
   /// The vocabulary of a tokenizer whose size its name fixes.
   void apply_tokenizer() {

@@ -12,10 +12,11 @@ namespace stepcast::k8s {
 struct Reading {
   std::string file;
   Json scenario = Json::object();
-  std::vector<std::string> read;     // "nodes 4 (line 12)"
-  std::vector<std::string> assumed;  // taken although the manifest does not say it
-  std::vector<std::string> unknown;  // left to stepcast's defaults
-  std::vector<std::string> unused;   // flags and variables that say nothing about a step
+  std::vector<std::string> settings;  // /pointer=value of the user, laid above the scenario last
+  std::vector<std::string> read;      // "nodes 4 (line 12)"
+  std::vector<std::string> assumed;   // taken although the manifest does not say it
+  std::vector<std::string> unknown;   // left to stepcast's defaults
+  std::vector<std::string> unused;    // flags and variables that say nothing about a step
   Problems problems;
 
   void problem(int line, std::string message, std::string hint = "") {
@@ -25,6 +26,14 @@ struct Reading {
   void put(const std::string& pointer, Json value) {
     Json& at = scenario[Json::json_pointer(pointer)];
     if (at.is_null()) at = std::move(value);
+  }
+  /// The user states this value, or an object around it.
+  bool is_set(const std::string& pointer) const {
+    for (const std::string& setting : settings) {
+      const std::string key = setting.substr(0, setting.find('='));
+      if (pointer == key || pointer.starts_with(key + "/")) return true;
+    }
+    return false;
   }
 };
 

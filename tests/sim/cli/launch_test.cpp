@@ -42,6 +42,7 @@ TEST_CASE("targets and reports and kinds that are mistyped get the nearest name"
           "only the scaling report");
   refused({"export", "slurm", scenario, "--image", "x"}, "--image: has no effect");
   refused({"export", "megatron", scenario, "--script", "x.py"}, "--script: has no effect");
+  refused({"export", "slurm", scenario, "-o", scenario}, "is the scenario that is exported");
   refused({"import", folder.write("m.yaml", "apiVersion: v1\nkind: A\n"), "--ranks", "2"},
           "have no effect on a Kubernetes manifest");
   refused({"import", "k8", folder.write("j.yaml", "kind: A\n")}, "did you mean k8s?");

@@ -194,6 +194,27 @@ TEST_CASE("without a pipeline every schedule is plain accumulation", "[scenario]
   }
 }
 
+TEST_CASE("keys of transformers have no effect on an image model", "[scenario]") {
+  const Scenario s = loaded(
+      R"({"model": {"preset": "resnet-50"}, "cluster": {"preset": "dgx-h100-ib400", "nodes": 2},
+          "strategy": {"preset": "pytorch-ddp"},
+          "training": {"attention": "unfused", "fused_loss": true, "sequence_length": 1024}})");
+  const std::string all = joined(s.unused, "\n");
+  for (const char* key : {"attention", "fused_loss", "sequence_length"}) {
+    INFO(key);
+    CHECK(all.find("/training/" + std::string(key) + " has no effect: only transformers") !=
+          std::string::npos);
+  }
+  const Scenario moe = loaded(
+      R"({"model": {"preset": "mixtral-8x7b", "ffn": 28672},
+          "cluster": {"preset": "dgx-h100-ib400", "nodes": 2}, "parallel": {"tp": 1, "ep": 8}})");
+  CHECK(joined(moe.unused, "\n").find("/model/ffn has no effect: every layer has experts") !=
+        std::string::npos);
+  const Scenario staged = loaded("{" + kTiny + R"(, "parallel": {"pp": 2, "zero_stage": 2}})");
+  CHECK(joined(staged.unused, "\n").find("/parallel/zero_stage has no effect: in a pipeline") !=
+        std::string::npos);
+}
+
 TEST_CASE("every model and every cluster preset is read without a problem", "[scenario]") {
   for (const std::string& model : preset_names("models")) {
     INFO(model);

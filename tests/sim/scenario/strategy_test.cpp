@@ -61,6 +61,27 @@ TEST_CASE("an unknown strategy names the nearest one", "[scenario]") {
   CHECK(result.problems().text().find("did you mean \"megatron\"?") != std::string::npos);
 }
 
+TEST_CASE("what a framework cannot train is refused and says so", "[scenario]") {
+  const auto problems_of = [](const char* strategy, int nodes, int tp) {
+    Json json = Json::parse(
+        R"({"model": {"preset": "gpt3-125m"}, "cluster": {"preset": "dgx-h100-ib400"}})");
+    json["strategy"] = {{"preset", strategy}};
+    json["cluster"]["nodes"] = nodes;
+    json["parallel"]["tp"] = tp;
+    const auto s = scenario_of(json, "test.json");
+    return s ? std::string() : s.problems().text();
+  };
+  CHECK(problems_of("tf-mirrored", 1, 1) == "");
+  CHECK(problems_of("tf-multiworker", 2, 1) == "");
+  CHECK(problems_of("tf-mirrored", 2, 1)
+            .find("/strategy/preset: tf-mirrored trains on one node; the cluster has 2") !=
+        std::string::npos);
+  CHECK(problems_of("horovod", 2, 4)
+            .find("/strategy/preset: horovod holds the whole model on every GPU; the layout "
+                  "is tp 4") != std::string::npos);
+  CHECK(problems_of("megatron", 2, 4) == "");
+}
+
 TEST_CASE("a compression key that its scheme does not use is refused", "[scenario]") {
   Problems problems;
   const Json content = Json::parse(R"({"scheme": "powersgd", "rank": 8, "ratio": 0.1})");

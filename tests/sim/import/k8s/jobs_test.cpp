@@ -255,7 +255,12 @@ TEST_CASE("a model that the command does not name is asked for and not made up",
   require_refused(yaml, "name it with --model");
   CHECK(scenario(imported(yaml, {.job = {}, .cluster = {}, .model = "vgg-16", .settings = {}}))
             .model.name == "vgg-16");
-  require_refused(replaced(kMegatron, "--vocab-size 51200", ""), "--set /model/vocab=N");
+  const std::string silent = replaced(kMegatron, "--vocab-size 51200", "");
+  require_refused(silent, "--set /model/vocab=N");
+  CHECK(scenario(
+            imported(silent,
+                     {.job = {}, .cluster = {}, .model = {}, .settings = {"/model/vocab=32000"}}))
+            .model.transformer.vocab == 32000);
 }
 
 TEST_CASE("manifests are told from other text by their keys", "[k8s]") {
