@@ -51,7 +51,8 @@ Result<CsvTable> CsvTable::parse(const std::string& text, const std::string& fil
     if (table.header_.empty()) {
       for (std::size_t i = 0; i < record.size(); ++i) {
         record[i] = trimmed(record[i]);
-        if (!table.column_.emplace(record[i], i).second && !record[i].empty())
+        const bool is_again = !table.column_.emplace(record[i], i).second && !record[i].empty();
+        if (is_again && problems.empty())
           problems.add({file_name, "line " + std::to_string(record_line),
                         fmt::format("names the column \"{}\" twice", record[i]), ""});
       }

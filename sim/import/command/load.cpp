@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra.hpp"
@@ -59,12 +60,28 @@ void link_host_traces(std::map<ImportKind, std::vector<std::string>>& by_kind,
   else
     by_kind[ImportKind::chakra] = left;
 }
+/// Two recordings of one rank are two jobs, or one read twice; what they do together is neither.
+void warn_of_equal_ranks(Loaded& loaded) {
+  std::map<int, std::string> file_of_rank;
+  for (const RankTrace& trace : loaded.traces) {
+    if (trace.rank < 0) continue;
+    const auto [at, is_new] = file_of_rank.emplace(trace.rank, trace.file);
+    if (!is_new)
+      loaded.anomalies.add("rank_recorded_twice", Severity::warning,
+                           "several files say that they are the same rank and count as several: "
+                           "import one job at a time",
+                           fmt::format("{} and {}: rank {}", at->second, trace.file, trace.rank));
+  }
+}
 }  // namespace
 
 Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single) {
   std::map<ImportKind, std::vector<std::string>> by_kind;
   Loaded loaded;
+  std::set<std::string> seen;
   for (const std::string& path : files.paths()) {
+    if (!seen.insert(path).second)
+      throw InputError(Problem{path, "", "is given twice", "name every file once"});
     const ImportKind kind = options.kind != ImportKind::unknown ? options.kind : kind_of(path);
     if (kind != ImportKind::unknown) {
       by_kind[kind].push_back(path);
@@ -124,6 +141,7 @@ Loaded load(const InputFiles& files, const LoadOptions& options, bool is_single)
         break;
     }
   }
+  warn_of_equal_ranks(loaded);
   align_clocks(loaded.traces, loaded.anomalies);
   return loaded;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -46,6 +47,14 @@ std::pair<std::string, double> name_and_factor(const std::string& text) {
   return {text.substr(0, equals), factor};
 }
 
+/// Whether any op is meant; a change that meets none would print "no change" for a typing error.
+bool meets_any(const Workload& w,
+               const std::function<bool(const WorkRank&, const WorkOp&)>& is_meant) {
+  return std::any_of(w.ranks.begin(), w.ranks.end(), [&](const WorkRank& r) {
+    return std::any_of(r.ops.begin(), r.ops.end(), [&](const WorkOp& o) { return is_meant(r, o); });
+  });
+}
+
 /// "all", "rank=3", "stage=2" or "op=NAME": who loses what sets it apart.
 Change equalised_by(const Workload& w, const std::string& text) {
   if (text == "all") return equalised(w);
@@ -67,11 +76,13 @@ Change equalised_by(const Workload& w, const std::string& text) {
     throw InputError(
         Problem{"--equalise", "", "\"" + text + "\" is none of all, rank=N, stage=N, op=NAME", ""});
   }
+  if (!meets_any(w, [&](const WorkRank& r, const WorkOp& o) { return !keeps(r, o); }))
+    throw InputError(Problem{"--equalise", "", "the workload has no " + text, ""});
   return equalised(w, keeps);
 }
 
 Profile recorded_profile(const ReplayArguments& a, const Workload& w) {
-  if (!a.from_gpu.empty()) return base_profile(a.from_gpu);
+  if (!a.from_gpu.empty()) return base_profile(a.from_gpu, "--from-gpu");
   const std::string found = bundled_profile_of(w.device);
   if (found.empty())
     throw InputError(Problem{"--gpu", "",
@@ -96,6 +107,13 @@ std::vector<WhatIf> what_ifs_of(const ReplayArguments& a, const Workload& base) 
   std::vector<WhatIf> list;
   for (const std::string& text : a.faster) {
     const auto [name, factor] = name_and_factor(text);
+    if (!meets_any(base, [&, part = name](const WorkRank&, const WorkOp& o) {
+          return o.kind == WorkKind::compute &&
+                 base.names.text_of(o.name).find(part) != std::string::npos;
+        }))
+      throw InputError(Problem{"--faster", "",
+                               "no compute op of the workload has \"" + name + "\" in its name",
+                               "stepcast import lists the costliest ones"});
     list.push_back(
         {fmt::format("compute named *{}* {:g} times as fast", name, factor),
          [name = name, factor = factor](const Workload& w) { return with_faster(w, name, factor); },
@@ -106,7 +124,7 @@ std::vector<WhatIf> what_ifs_of(const ReplayArguments& a, const Workload& base) 
                     [f = a.compute](const Workload& w) { return with_faster(w, "", f); }, nullptr});
   if (!a.gpu.empty()) {
     const auto from = std::make_shared<Profile>(recorded_profile(a, base)),
-               to = std::make_shared<Profile>(base_profile(a.gpu));
+               to = std::make_shared<Profile>(base_profile(a.gpu, "--gpu"));
     list.push_back({fmt::format("GPU {} in place of {}", to->name, from->name),
                     [from, to](const Workload& w) { return with_other_gpu(w, *from, *to); },
                     nullptr});
@@ -285,7 +303,13 @@ int run(const ReplayArguments& a) {
 void add_replay_command(CLI::App& app, int& exit_code) {
   auto a = std::make_shared<ReplayArguments>();
   CLI::App& c = *app.add_subcommand("replay", "run a recorded job again, as it was and changed");
-  const auto positive = CLI::Range(1e-6, 1e6);
+  // CLI11's range lets NaN pass: it is neither below nor above.
+  const CLI::Validator finite(
+      [](std::string& text) {
+        return text.find_first_of("nN") == std::string::npos ? "" : "\"" + text + "\" is no number";
+      },
+      "");
+  const auto positive = CLI::Range(1e-6, 1e6) & finite;
   c.add_option("workload", a->files, "a workload file, or the traces of one job")
       ->required()
       ->type_name("FILE...");
@@ -313,7 +337,7 @@ void add_replay_command(CLI::App& app, int& exit_code) {
       ->check(positive)
       ->type_name("FACTOR");
   c.add_option("--latency", a->latency, "network start-up times this [1]")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(CLI::Range(0.0, 1e6) & finite)
       ->type_name("FACTOR");
   c.add_option("--cluster", a->cluster,
                "replace the network by this cluster preset (stepcast list clusters)")
@@ -322,11 +346,12 @@ void add_replay_command(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
   c.add_option("--compress", a->compress, "gradients shrink to this part of their bytes")
-      ->check(CLI::Range(1e-6, 1.0))
+      ->check(CLI::Range(1e-6, 1.0) & finite)
       ->type_name("RATIO");
-  c.add_option("--codec-GBps", a->codec_GBps, "rate of encoding and of decoding [200]")
-      ->check(positive)
-      ->type_name("GB/s");
+  const CLI::Option* codec =
+      c.add_option("--codec-GBps", a->codec_GBps, "rate of encoding and of decoding [200]")
+          ->check(positive)
+          ->type_name("GB/s");
   c.add_option("--bucket-MiB", a->bucket_MiB, "gradient buckets of this size")
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("MiB");
@@ -348,9 +373,11 @@ void add_replay_command(CLI::App& app, int& exit_code) {
                "write the replayed timeline as a Chrome trace (.json, .json.gz)")
       ->type_name("FILE");
   c.add_flag("--json", a->is_json, "print one JSON document and nothing else");
-  c.callback([a, &exit_code] {
+  c.callback([a, codec, &exit_code] {
     if (!a->from_gpu.empty() && a->gpu.empty())
       throw InputError(Problem{"--from-gpu", "", "has no effect without --gpu", ""});
+    if (codec->count() > 0 && a->compress == 0)
+      throw InputError(Problem{"--codec-GBps", "", "has no effect without --compress", ""});
     if (a->nodes > 0 && a->cluster.empty())
       throw InputError(Problem{"--nodes", "", "has no effect without --cluster", ""});
     exit_code = run(*a);

@@ -37,13 +37,13 @@ std::string bundled_profile_of(const std::string& device) {
   return "";
 }
 
-Profile base_profile(const std::string& name) {
+Profile base_profile(const std::string& name, const char* option) {
   if (std::filesystem::is_regular_file(name)) return read_profile(name).value_or_throw();
   const auto known = preset_names("profiles");
   if (std::find(known.begin(), known.end(), name) == known.end()) {
     const std::string near = nearest_name(name, known);
     throw InputError(
-        Problem{"--base", "", "\"" + name + "\" is no profile file and no bundled profile",
+        Problem{option, "", "\"" + name + "\" is no profile file and no bundled profile",
                 near.empty() ? "bundled are " + joined(known) : "did you mean \"" + near + "\"?"});
   }
   return read_profile(preset_path("profiles", name)).value_or_throw();

@@ -32,8 +32,9 @@ double host_seconds_per_launch(std::span<const RankTrace> traces);
 /// The bundled profile of a GPU by the name that its driver gives ("NVIDIA H100 80GB HBM3" ->
 /// h100-sxm5-80g), or "" when none fits.
 std::string bundled_profile_of(const std::string& device);
-/// Reads a profile by name or path. Throws InputError naming the nearest.
-Profile base_profile(const std::string& name_or_path);
+/// Reads a profile by name or path, which stands behind `option`. Throws InputError naming the
+/// nearest.
+Profile base_profile(const std::string& name_or_path, const char* option = "--base");
 /// `base` with the samples as measured kernels (and curves where it has none), renamed, with its
 /// sources extended.
 Profile extended(Profile base, std::span<const KernelSample> samples,

@@ -8,6 +8,7 @@
 
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/common/trace_timeline.hpp"
+#include "sim/import/replay/common_steps.hpp"
 #include "sim/import/replay/replay.hpp"
 
 namespace stepcast {
@@ -35,15 +36,24 @@ struct Draft {
 
 class RankBuilder {
  public:
-  RankBuilder(const RankTrace& trace, std::uint32_t index, Nanoseconds zero, Workload& w,
-              const Meetings& meetings, const std::map<std::string, std::int32_t>& groups)
+  RankBuilder(const RankTrace& trace, CommonSteps steps, std::uint32_t index, Nanoseconds zero,
+              Workload& w, const Meetings& meetings,
+              const std::map<std::string, std::int32_t>& groups)
       : trace_(trace),
+        steps_(trace.steps.begin() + static_cast<std::ptrdiff_t>(steps.first),
+               trace.steps.begin() + static_cast<std::ptrdiff_t>(steps.first + steps.count)),
         index_(index),
         zero_(zero),
         w_(w),
         meetings_(meetings),
         groups_(groups),
-        step_of_(steps_of_events(trace)) {}
+        step_of_(steps_of_events(trace)) {
+    for (std::uint32_t& step : step_of_)
+      if (step != kNone)
+        step = step >= steps.first && step - steps.first < steps.count
+                   ? step - static_cast<std::uint32_t>(steps.first)
+                   : kNone;
+  }
 
   WorkRank build() {
     draft_device_and_host();
@@ -63,7 +73,7 @@ class RankBuilder {
   }
   std::int32_t step_at(Nanoseconds t) const {
     std::int32_t found = -1;
-    for (std::size_t s = 0; s < trace_.steps.size() && trace_.steps[s].start <= t; ++s)
+    for (std::size_t s = 0; s < steps_.size() && steps_[s].start <= t; ++s)
       found = static_cast<std::int32_t>(s);
     return found;
   }
@@ -85,15 +95,15 @@ class RankBuilder {
   }
 
   void draft_device_and_host() {
-    const Nanoseconds begin = trace_.steps.front().start, end = trace_.steps.back().end;
+    const Nanoseconds begin = steps_.front().start, end = steps_.back().end;
     const std::uint32_t main = main_track();
     const auto add_marker = [&](Nanoseconds at, std::int32_t step) {
       Draft d;
       d.start = d.end = at, d.kind = WorkKind::marker, d.lane = main, d.step = step;
       drafts_.push_back(d);
     };
-    for (std::size_t s = 0; s < trace_.steps.size(); ++s)
-      add_marker(trace_.steps[s].start, static_cast<std::int32_t>(s));
+    for (std::size_t s = 0; s < steps_.size(); ++s)
+      add_marker(steps_[s].start, static_cast<std::int32_t>(s));
     add_marker(end, -1);
     // Latest device end known to have been waited for needs the device work first.
     std::vector<std::pair<Nanoseconds, std::uint32_t>> device_ends;  // (end, event)
@@ -263,6 +273,7 @@ class RankBuilder {
   }
 
   const RankTrace& trace_;
+  const std::vector<StepMark> steps_;  // those that every rank recorded
   std::uint32_t index_;
   Nanoseconds zero_;
   Workload& w_;
@@ -298,11 +309,13 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
   w.rule = StepRule::period;
   std::map<std::string, std::int32_t> groups;
   Nanoseconds zero = std::numeric_limits<Nanoseconds>::max();
-  std::size_t steps = std::numeric_limits<std::size_t>::max();
-  for (const RankTrace& trace : traces) {
+  const std::vector<CommonSteps> common = common_steps(traces);
+  std::int64_t left_out = 0;
+  for (std::size_t t = 0; t < traces.size(); ++t) {
+    const RankTrace& trace = traces[t];
     if (trace.steps.empty()) continue;
-    zero = std::min(zero, trace.steps.front().start);
-    steps = std::min(steps, trace.steps.size());
+    zero = std::min(zero, trace.steps[common[t].first].start);
+    left_out += static_cast<std::int64_t>(trace.steps.size() - common[t].count);
     for (const CollectiveCall& call : trace.collectives) {
       const std::string name = group_key(trace, call);
       const auto [at, is_new] = groups.emplace(name, static_cast<std::int32_t>(w.groups.size()));
@@ -318,15 +331,18 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
     }
   }
   if (zero == std::numeric_limits<Nanoseconds>::max()) return w;
-  for (std::size_t s = 0; s < steps; ++s) {
-    double slowest = 0;
-    for (const RankTrace& trace : traces) {
-      const Nanoseconds end =
-          s + 1 < trace.steps.size() ? trace.steps[s + 1].start : trace.steps[s].end;
-      slowest = std::max(slowest, seconds_from_ns(end - trace.steps[s].start).value);
+  anomalies.add("steps_of_some_ranks", Severity::warning,
+                "steps that not every rank recorded are left out of the workload",
+                traces.front().file, left_out);
+  for (std::size_t t = 0; t < traces.size(); ++t)
+    for (std::size_t s = 0; s < common[t].count; ++s) {
+      const std::vector<StepMark>& steps = traces[t].steps;
+      const std::size_t own = common[t].first + s;
+      if (s == w.steps.size()) w.steps.push_back({steps[own].number, 0});
+      const Nanoseconds end = own + 1 < steps.size() ? steps[own + 1].start : steps[own].end;
+      w.steps[s].measured_s =
+          std::max(w.steps[s].measured_s, seconds_from_ns(end - steps[own].start).value);
     }
-    w.steps.push_back({traces.front().steps[s].number, slowest});
-  }
   Meetings meetings;
   std::int64_t id = 0;
   for (const MatchedCollective& m : match_collectives(traces, anomalies)) {
@@ -336,7 +352,7 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
   }
   for (std::uint32_t t = 0; t < traces.size(); ++t)
     if (!traces[t].steps.empty())
-      w.ranks.push_back(RankBuilder(traces[t], t, zero, w, meetings, groups).build());
+      w.ranks.push_back(RankBuilder(traces[t], common[t], t, zero, w, meetings, groups).build());
   if (!traces.front().devices.empty()) w.device = traces.front().devices.front();
   anomalies.add("collectives_out_of_order", Severity::warning,
                 "collectives that the recorded ranks start in orders that cannot meet: each takes "

@@ -5,6 +5,8 @@
 #include "sim/import/common/nccl_identity.hpp"
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/common/trace_timeline.hpp"
+#include "sim/import/replay/replay.hpp"
+#include "sim/import/replay/trace_workload.hpp"
 #include "tests/support/temp_path.hpp"
 #include "tests/support/test.hpp"
 
@@ -240,6 +242,32 @@ TEST_CASE("begins and ends of a thread are joined and what is open or nameless i
   for (const char* name : {"end_without_begin", "begin_without_end", "event_without_duration"}) {
     INFO(name);
     CHECK(trace.anomalies.count_of(name) == 1);
+  }
+}
+
+TEST_CASE("a workload of ranks that recorded different steps has those that all recorded",
+          "[kineto]") {
+  auto three = two_steps();
+  for (auto& e : one_step(3, 1e6 + 2000)) three.push_back(e);
+  const auto rest = [](int rank) {
+    return R"("distributedInfo": {"rank": )" + std::to_string(rank) + R"(, "world_size": 2},)";
+  };
+  const test::TempPath all("all.json", document(three, rest(0))),
+      late("late.json", document(one_step(2, 1e6 + 1000), rest(1))),
+      other("other.json", document(one_step(9, 1e6 + 1000), rest(1)));
+  for (const bool meets : {true, false}) {
+    CAPTURE(meets);
+    std::vector<RankTrace> traces;
+    traces.push_back(kineto::read_trace(all.path));
+    traces.push_back(kineto::read_trace(meets ? late.path : other.path));
+    Anomalies anomalies;
+    const Workload w = workload_of(traces, anomalies);
+    REQUIRE(w.steps.size() == 1);
+    CHECK(w.steps[0].number == (meets ? 2 : 1));  // no number in common: the first of each
+    CHECK(w.steps[0].measured_s == Approx(1e-3));
+    CHECK(workload_fault(w) == "");
+    CHECK(anomalies.count_of("steps_of_some_ranks") == 2);
+    CHECK(replay(w).total_s > 0);
   }
 }
 

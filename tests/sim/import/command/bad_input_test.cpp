@@ -109,6 +109,14 @@ TEST_CASE("what-ifs that cannot be meant are refused by name", "[import]") {
   require_refused({"replay", workload, "--gpu", "h100-sxm5-80g"}, "--from-gpu");
   require_refused({"replay", workload, "--gpu", "h100", "--from-gpu", "a100-sxm4-80g"},
                   "is no profile file");
+  require_refused({"replay", workload, "--equalise", "rank=99"}, "has no rank=99");
+  require_refused({"replay", workload, "--equalise", "stage=0"}, "has no stage=0");
+  require_refused({"replay", workload, "--equalise", "op=zzz"}, "has no op=zzz");
+  require_refused({"replay", workload, "--faster", "reduce=2"}, "no compute op");
+  require_refused({"replay", workload, "--codec-GBps", "9"}, "has no effect without --compress");
+  for (const char* option : {"--bandwidth", "--latency", "--compute", "--compress"})
+    require_refused({"replay", workload, option, "nan"}, "is no number");
+  require_refused({"import", workload, workload}, "is given twice");
   require_refused({"replay", workload, "--nodes", "4"}, "--cluster");
   require_refused({"replay", workload, "--cluster", "no-such-cluster"}, "no-such-cluster");
   require_refused({"replay", files_of_kinds().at("nccl-tests")}, "nothing that can be replayed");
