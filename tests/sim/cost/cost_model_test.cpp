@@ -178,6 +178,31 @@ TEST_CASE("attention backward follows its measured ratio by sequence length", "[
   REQUIRE(model.cost(op).duration.value == Approx(3.5 * forward));
 }
 
+TEST_CASE("full-mask tables of other head dimensions do not stand in for causal ones of the same",
+          "[cost]") {
+  Profile p = half_speed();
+  const auto family = [](const char* name, float utilisation) {
+    KernelFamily f;
+    f.name = name;
+    f.feature_names = {"sequence", "batch_heads", "group"};
+    f.grid = UtilisationGrid{{{64, 8192}, {1, 4096}, {1, 16}}, std::vector<float>(8, utilisation)};
+    return f;
+  };
+  p.kernels.families.push_back(family("attention_forward/bf16/128", 0.6F));
+  p.kernels.families.push_back(family("attention_forward_full/bf16/64", 0.3F));
+  p.kernels.families.push_back(family("attention_forward_full/bf16/80", 0.2F));
+  const CostModel model(p, p.gpu, burst());
+  const auto seconds = [&](int head_dim, bool is_causal) {
+    Op op;
+    op.shape = AttentionShape{1, 16, 16, 2048, 2048, head_dim, head_dim, is_causal, false};
+    return model.cost(op).duration.value;
+  };
+  // All pairs against those of the lower triangle with its diagonal, at one utilisation.
+  CHECK(seconds(128, false) / seconds(128, true) == Approx(2048.0 / 1024.5));
+  // Measured dimensions keep their own: 4 x 2048^2 x 64 x 16 FLOP at 0.3 of 100 TFLOP/s.
+  CHECK(seconds(64, false) == Approx(4.0 * 2048 * 2048 * 64 * 16 / 30e12));
+}
+
 TEST_CASE("what nothing measured anchors is finite and flagged", "[cost]") {
   Profile p = half_speed();
   p.kernels.families.clear();
