@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "calibrate/measure/interference.hpp"
 #include "sim/core/robust_stats.hpp"
 
 namespace stepcast::calibrate {
 using runtime::Buffer;
 using runtime::ElementCount;
 using runtime::View;
-namespace {
 void run_collective(Bench& b, Collective collective, View x, View y, std::int64_t elements) {
   const int n = b.world.size();
   const ElementCount part{elements / n}, whole{elements};
@@ -36,7 +36,6 @@ void run_collective(Bench& b, Collective collective, View x, View y, std::int64_
       break;
   }
 }
-}  // namespace
 
 std::vector<Task> collective_tasks(Depth depth, int ranks) {
   std::vector<Task> tasks;
@@ -80,67 +79,42 @@ std::vector<Task> overlap_tasks(int ranks) {
              // A layer's product, and a bucket: both near a millisecond or more on a CPU core, so
              // that each covers several of the other.
              constexpr std::int64_t m = 512, n = 1024, k = 512, elements = std::int64_t{1} << 20;
-             constexpr int kReduces = 6, kRepeats = 7;
              Buffer a(bench.device, m * k, Precision::fp32),
                  b(bench.device, k * n, Precision::fp32), c(bench.device, m * n, Precision::fp32),
                  x(bench.device, elements, Precision::fp32);
-             runtime::Recorder& recorder = bench.device.recorder();
-             struct Times {
-               std::vector<double> product, reduce;
-             };
-             const auto run = [&](int products, bool reduces) {
-               Times times;
-               bench.world.barrier();
-               recorder.start();
-               for (int i = 0; i < kReduces && reduces; ++i) {
-                 const runtime::OpScope scope(recorder, "reduce");
+             constexpr int kReduces = 6, kRepeats = 7, kMost = 400;
+             const auto nothing = [] {};
+             const auto reduces = [&] {
+               for (int i = 0; i < kReduces; ++i)
                  bench.world.all_reduce(bench.side, x.view(), ElementCount{elements});
-               }
-               for (int i = 0; i < products; ++i) {
-                 const runtime::OpScope scope(recorder, "product");
+             };
+             int products = 1;
+             const auto computes = [&] {
+               for (int i = 0; i < products; ++i)
                  bench.device.kernels().gemm(
                      bench.compute,
                      {.a = a.view(), .b = b.view(), .c = c.view(), .m = m, .n = n, .k = k});
-               }
-               bench.compute.synchronise();
-               bench.side.synchronise();
-               recorder.stop();
-               const auto activities = recorder.activities();
-               Nanoseconds from = 0, to = 0;  // the extent of the all-reduces
-               for (const runtime::Activity& activity : activities) {
-                 if (recorder.labels()[static_cast<std::size_t>(activity.label)].name != "reduce")
-                   continue;
-                 times.reduce.push_back(seconds_from_ns(activity.end - activity.start).value);
-                 from = from == 0 ? activity.start : std::min(from, activity.start);
-                 to = std::max(to, activity.end);
-               }
-               for (const runtime::Activity& activity : activities) {
-                 if (recorder.labels()[static_cast<std::size_t>(activity.label)].name != "product")
-                   continue;
-                 // Beside a collective only those products count that lie inside its extent.
-                 if (!reduces || (activity.start >= from && activity.end <= to))
-                   times.product.push_back(seconds_from_ns(activity.end - activity.start).value);
-               }
-               return times;
              };
-             Sampler compute(exactly(kRepeats));
-             Sampler comm = compute;
+             window_of(bench, computes, reduces);
              // As many products as outlast the all-reduces half as long again, on any link.
-             constexpr int kFewest = 6, kMost = 400;
-             const double product_s = median(run(kFewest, false).product),
-                          reduces_s = kReduces * median(run(0, true).reduce);
-             const int products =
-                 std::clamp(static_cast<int>(1.5 * reduces_s / product_s), kFewest, kMost);
-             for (int repeat = 0; repeat < kRepeats + 2; ++repeat) {
-               const Times alone = run(kFewest, false), bare = run(0, true),
-                           both = run(products, true);
-               // Means: slices of the scheduler hit some products wholly and others not at all.
-               if (!both.product.empty())
-                 compute.add(std::max(1.0, mean(both.product) / mean(alone.product)));
-               comm.add(std::max(1.0, mean(both.reduce) / mean(bare.reduce)));
+             const double product_s = window_of(bench, computes, nothing).compute_s,
+                          reduces_s = window_of(bench, nothing, reduces).side_s;
+             products = std::clamp(static_cast<int>(1.5 * reduces_s / product_s), 6, kMost);
+             std::vector<double> alone, bare, compute, side;
+             for (int repeat = 0; repeat < kRepeats; ++repeat) {
+               alone.push_back(window_of(bench, computes, nothing).compute_s);
+               bare.push_back(window_of(bench, nothing, reduces).side_s);
+               const Window both = window_of(bench, computes, reduces);
+               compute.push_back(both.compute_s);
+               side.push_back(both.side_s);
              }
-             return std::vector<Entry>{{"overlap/compute", compute.summary()},
-                                       {"overlap/comm", comm.summary()}};
+             const Interference factors = interference_of({.compute_alone = median(alone),
+                                                           .side_alone = median(bare),
+                                                           .compute = median(compute),
+                                                           .side = median(side)});
+             const char* what = "a factor, not a time";
+             return std::vector<Entry>{{"overlap/compute", plain_figure(factors.compute, what)},
+                                       {"overlap/comm", plain_figure(factors.side, what)}};
            }}};
 }
 }  // namespace stepcast::calibrate

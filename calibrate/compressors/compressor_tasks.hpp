@@ -12,6 +12,10 @@ namespace stepcast::calibrate {
 /// residual, of normal gradients.
 std::string compressor_key(const runtime::CompressorChoice& choice);
 
+/// Entries of a compressor on buckets of that many bytes.
+std::vector<Entry> codec_entries(const runtime::CompressorChoice& choice, Bytes bucket,
+                                 Summary encode, Summary decode, Bytes sent, double error);
+
 /// Gradients of `sizes` bytes; all ranks exchange what they encode.
 std::vector<Task> compressor_tasks(const runtime::CompressorChoice& choice,
                                    const std::vector<std::int64_t>& sizes);

@@ -56,28 +56,66 @@ Summary time_on_device(Bench& bench, runtime::Stream& stream,
   return sampler.summary();
 }
 
+std::vector<std::vector<double>> of_all_ranks(Bench& bench, const std::vector<double>& mine) {
+  const auto n = static_cast<std::int64_t>(mine.size());
+  const auto size = static_cast<std::size_t>(bench.world.size());
+  runtime::Buffer figures(bench.device, n * bench.world.size(), Precision::fp32),
+      host(bench.device, figures.bytes(), runtime::MemoryKind::pinned_host);
+  auto* values = host.view().as<float>();
+  for (std::size_t i = 0; i < mine.size(); ++i) values[i] = static_cast<float>(mine[i]);
+  const runtime::View own = figures.view(bench.world.rank() * n);
+  bench.device.copy(bench.side, own.data, values, Bytes(n * bytes_per_element(Precision::fp32)));
+  bench.world.all_gather(bench.side, own, figures.view(), runtime::ElementCount{n});
+  bench.device.copy(bench.side, values, figures.data(), figures.bytes());
+  bench.side.synchronise();
+  std::vector<std::vector<double>> ranks(size);
+  for (std::size_t rank = 0; rank < size; ++rank)
+    ranks[rank].assign(values + rank * mine.size(), values + (rank + 1) * mine.size());
+  return ranks;
+}
+double slowest_of(Bench& bench, double mine) {
+  double slowest = 0;
+  for (const auto& rank : of_all_ranks(bench, {mine})) slowest = std::max(slowest, rank.front());
+  return slowest;
+}
+double fastest_of(Bench& bench, double mine) {
+  double fastest = mine;
+  for (const auto& rank : of_all_ranks(bench, {mine})) fastest = std::min(fastest, rank.front());
+  return fastest;
+}
+
+Window window_of(Bench& bench, const std::function<void()>& compute,
+                 const std::function<void()>& side) {
+  runtime::Recorder& recorder = bench.device.recorder();
+  bench.device.synchronise();
+  bench.world.barrier();
+  recorder.start();
+  side();
+  compute();
+  bench.device.synchronise();
+  recorder.stop();
+  Nanoseconds begin = 0, compute_end = 0, side_end = 0;
+  for (const runtime::Activity& activity : recorder.activities()) {
+    begin = begin == 0 ? activity.start : std::min(begin, activity.start);
+    Nanoseconds& end =
+        recorder.streams()[activity.stream] == bench.side.name() ? side_end : compute_end;
+    end = std::max(end, activity.end);
+  }
+  const auto since_begin = [begin](Nanoseconds end) {
+    return end == 0 ? 0.0 : seconds_from_ns(end - begin).value;
+  };
+  Window slowest;
+  for (const std::vector<double>& rank :
+       of_all_ranks(bench, {since_begin(compute_end), since_begin(side_end)})) {
+    slowest.compute_s = std::max(slowest.compute_s, rank[0]);
+    slowest.side_s = std::max(slowest.side_s, rank[1]);
+  }
+  return slowest;
+}
+
 Summary time_on_all_ranks(Bench& bench, runtime::Stream& stream,
                           const std::function<void(int)>& work) {
-  using runtime::ElementCount;
   constexpr int kPilot = 4, kWarmUp = 2, kMost = 60;
-  runtime::Buffer figures(bench.device, kMost + kWarmUp, Precision::fp32),
-      host(bench.device, Bytes((kMost + kWarmUp) * 4), runtime::MemoryKind::pinned_host);
-  auto* values = host.view().as<float>();
-  // max over ranks of -t is the fastest rank's time.
-  const auto fastest = [&](const std::vector<double>& times) {
-    for (std::size_t i = 0; i < times.size(); ++i) values[i] = static_cast<float>(-times[i]);
-    bench.device.copy(stream, figures.data(), values,
-                      Bytes(static_cast<std::int64_t>(times.size()) * 4));
-    bench.world.all_reduce(stream, figures.view(),
-                           ElementCount{static_cast<std::int64_t>(times.size())},
-                           runtime::Reduction::max);
-    bench.device.copy(stream, values, figures.data(),
-                      Bytes(static_cast<std::int64_t>(times.size()) * 4));
-    stream.synchronise();
-    std::vector<double> out;
-    for (std::size_t i = 0; i < times.size(); ++i) out.push_back(-static_cast<double>(values[i]));
-    return out;
-  };
   int round = 0;
   const auto rounds_together = [&](int rounds) {
     std::vector<double> times;
@@ -85,7 +123,10 @@ Summary time_on_all_ranks(Bench& bench, runtime::Stream& stream,
       bench.world.barrier();
       times.push_back(timed_rounds(bench, stream, work, round, 1).front());
     }
-    return fastest(times);
+    const std::vector<std::vector<double>> ranks = of_all_ranks(bench, times);
+    for (const std::vector<double>& other : ranks)
+      for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::min(times[i], other[i]);
+    return times;
   };
   const std::vector<double> pilot =
       rounds_together(kPilot);  // the same figures on every rank, so the same decision

@@ -29,6 +29,21 @@ struct Task {
   std::function<std::vector<Entry>(Bench&)> measure;
 };
 
+/// What each rank found, on every rank: decisions taken from it are the same everywhere. All ranks
+/// call it with equally many figures.
+std::vector<std::vector<double>> of_all_ranks(Bench& bench, const std::vector<double>& mine);
+double slowest_of(Bench& bench, double mine);
+double fastest_of(Bench& bench, double mine);
+
+/// Seconds from a common start of all ranks to the end of the computation and of the side stream's
+/// work, the slowest rank's each; 0 of what was not enqueued.
+struct Window {
+  double compute_s = 0, side_s = 0;
+};
+/// One run of both at once: `side` enqueues on the bench's side stream, `compute` on others.
+Window window_of(Bench& bench, const std::function<void()>& compute,
+                 const std::function<void()>& side);
+
 /// Enqueues `work` again and again and takes the device's own time of each run from the recorder,
 /// until the rule is content. `work(round)` enqueues one run; round lets it rotate buffers so that
 /// they are as cold as in a step.

@@ -30,6 +30,10 @@ StoppingRule exactly(int samples) {
           .max_time_s = std::numeric_limits<double>::infinity(),
           .half_width = 0};
 }
+StoppingRule every_sample() {
+  constexpr int kNever = 1 << 30;
+  return {.warm_window = 0, .min_samples = kNever, .max_samples = kNever, .max_time_s = 1e300};
+}
 
 Summary plain_figure(double value, std::string reason) {
   Summary s;

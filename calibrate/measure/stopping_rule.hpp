@@ -10,7 +10,7 @@ enum class Quality { good, unstable, drifting, bimodal };
 const char* text_of(Quality quality);
 
 struct StoppingRule {
-  int warm_window = 5;  // samples of a warm-up window
+  int warm_window = 5;  // samples of a warm-up window; 0: the caller warmed up
   double warm_agreement =
       0.02;                 // two windows in a row whose medians agree this well end the warm-up
   double warm_share = 0.2;  // of max_time_s that the warm-up may take
@@ -22,6 +22,8 @@ struct StoppingRule {
 /// So many samples and no fewer, whatever they say: what several ranks agreed on beforehand. Two
 /// warm-up samples go before them.
 StoppingRule exactly(int samples);
+/// Every sample it is given, from the first on: whoever samples in rounds decides when to stop.
+StoppingRule every_sample();
 
 /// Relative half width of the median's 95 % interval up to which a measurement is called good.
 inline constexpr double kGoodHalfWidth = 0.02;
@@ -58,7 +60,7 @@ bool is_bimodal(std::vector<double> samples);
 /// of each other, after 64 samples), or when time or samples are used up.
 class Sampler {
  public:
-  explicit Sampler(StoppingRule rule = {}) : rule_(rule) {}
+  explicit Sampler(StoppingRule rule = {}) : rule_(rule), is_warm_(rule.warm_window == 0) {}
   void add(double seconds);
   bool is_done() const { return !reason_.empty(); }
   bool is_warm() const { return is_warm_; }

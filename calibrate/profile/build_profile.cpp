@@ -14,9 +14,10 @@
 
 namespace stepcast::calibrate {
 namespace {
+/// The last of that key: what was measured with the step itself comes after the sweeps.
 const Entry* find(const std::vector<Entry>& entries, const std::string& key) {
-  for (const Entry& entry : entries)
-    if (entry.key == key) return &entry;
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
+    if (entry->key == key) return &*entry;
   return nullptr;
 }
 double value_of(const std::vector<Entry>& entries, const std::string& key, double fallback) {
@@ -277,6 +278,8 @@ class Builder {
   void add_overlap() {
     profile_.kernels.overlap_slowdown_compute = value_of(entries_, "overlap/compute", 1);
     profile_.kernels.overlap_slowdown_comm = value_of(entries_, "overlap/comm", 1);
+    if (const Entry* kernels = find(entries_, "overlap/kernels"); kernels != nullptr)
+      profile_.kernels.parameters["overlap_slowdown_kernels"] = kernels->summary.median_s;
     if (on_.ranks > 1 && find(entries_, "overlap/compute") == nullptr)
       missing("interference of collectives and compute");
   }
@@ -300,6 +303,7 @@ class Builder {
 
   void add_collectives() {
     std::map<std::pair<int, int>, CollectiveCurve> curves;
+    std::map<std::pair<int, int>, std::map<Bytes, Seconds>> points;
     for (const Entry& entry : entries_) {
       char name[32] = "";
       int ranks = 0;
@@ -312,10 +316,11 @@ class Builder {
       curve.collective = *collective;
       curve.ranks = ranks;
       curve.source = source_;
-      curve.points.emplace_back(Bytes(bytes), Seconds(entry.summary.median_s));
+      points[{static_cast<int>(*collective), ranks}][Bytes(bytes)] =
+          Seconds(entry.summary.median_s);
     }
     for (auto& [key, curve] : curves) {
-      std::sort(curve.points.begin(), curve.points.end());
+      curve.points.assign(points[key].begin(), points[key].end());
       profile_.collectives.curves.push_back(std::move(curve));
     }
     if (curves.empty()) missing("collectives");

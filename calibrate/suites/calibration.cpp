@@ -34,20 +34,13 @@ Depth depth_of(const CalibrationOptions& options) {
              : Depth::quick;
 }
 
-/// Every scheme in the suite of that name; else the one that the step itself uses.
-std::vector<Task> compressor_tasks_of(const std::set<std::string>& suites, Depth depth,
-                                      const Scenario& scenario) {
-  std::vector<runtime::CompressorChoice> choices;
-  if (suites.contains("full") || suites.contains("compressors")) choices = every_compressor();
-  if (const auto own = compressor_of(scenario)) {
-    std::erase_if(choices, [&](const auto& choice) { return choice.scheme == own->scheme; });
-    choices.push_back(*own);
-  }
+/// Every scheme; what a step itself uses is measured with the step, in its own bucket sizes.
+std::vector<Task> compressor_suite(Depth depth) {
   const std::vector<std::int64_t> sizes =
       depth == Depth::quick ? std::vector<std::int64_t>{1 << 20, 4 << 20}
                             : std::vector<std::int64_t>{256 << 10, 1 << 20, 4 << 20, 16 << 20};
   std::vector<Task> tasks;
-  for (const runtime::CompressorChoice& choice : choices)
+  for (const runtime::CompressorChoice& choice : every_compressor())
     append(tasks, compressor_tasks(choice, sizes));
   return tasks;
 }
@@ -78,10 +71,10 @@ std::vector<Task> tasks_of(const CalibrationOptions& options, int ranks, const S
     append(tasks, collective_tasks(depth, ranks));
     append(tasks, overlap_tasks(ranks));
   }
-  append(tasks, compressor_tasks_of(suites, depth, scenario));
+  if (suites.contains("full") || suites.contains("compressors"))
+    append(tasks, compressor_suite(depth));
   if (all || suites.contains("io")) append(tasks, disk_tasks(depth, folder));
   if (all || suites.contains("step")) {
-    if (scenario.parallel.tp == 1) tasks.push_back(op_task(scenario));
     tasks.push_back(step_task(scenario));
   }
   return tasks;

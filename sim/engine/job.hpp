@@ -127,7 +127,9 @@ struct Job {
   std::vector<LinkEvent> link_events;
   std::vector<std::vector<LinkId>> node_ports;  // links that a LinkEvent of that node scales
   double compute_slowdown_in_overlap =
-      1;                   // factor on compute while a collective of this worker is on the wire
+      1;  // factor on compute while a collective of this worker is on the wire
+  double compute_slowdown_beside_codec =
+      1;                   // the same while its compressor decodes on another stream
   std::uint64_t seed = 1;  // of this step
   std::vector<Disturbance> disturbances;
   std::uint64_t run_seed =

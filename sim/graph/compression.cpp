@@ -28,12 +28,12 @@ Op gemm(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k) {
 
 /// Amounts of work, per element of N gradients in g bytes; error feedback keeps an fp32 residual
 /// (read and written).
-///   fp16, bf16   cast: read gN, write 2N                                     sum of casts is a
-///   cast of sums int8, fp8    scale (read gN), residual and cast: read (g+4)N, write (1+4)N   one
-///   scale that all ranks share, so payloads add up
-///                (IntSGD, Mishchenko et al., ICLR 2022; FP8-LM, Peng et al., 2023); its agreement,
-///                a few bytes, is left out. runtime/compress has a scale per 256 elements instead
-///                and gathers, (n - 1) payloads in place of 2 (n - 1) / n
+///   fp16, bf16   cast: read gN, write 2N; a sum of casts is a cast of sums
+///   int8, fp8    a scale per 256 elements (read gN), residual and cast: read (g+4)N, write
+///                (1+4)N + 4N/256. Scales differ by rank, so payloads do not add up (Dettmers, ICLR
+///                2016); one scale that all ranks agree on first would make them (IntSGD,
+///                Mishchenko et al., ICLR 2022; FP8-LM, Peng et al., 2023), and is what neither the
+///                runtime nor this does
 ///   onebit       sign and a scale per 256: read (g+4)N, write N/8 + 4N/256 + 4N      Seide et al.,
 ///   Interspeech 2014; a block is eight
 ///                elements a lane of one warp, so its scale needs no pass of its own
@@ -50,6 +50,10 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
                             std::int64_t g, int ranks) {
   const std::int64_t n = bucket.elements;
   const std::int64_t residual = compression.error_feedback ? 4 : 0;  // fp32, read and written
+  // Of int8, fp8 and onebit: an fp32 scale per block (runtime/compress/block_codec.hpp; Dettmers,
+  // ICLR 2016).
+  constexpr std::int64_t kBlock = 256, kScale = 4;  // elements; bytes
+  const std::int64_t scales = (n + kBlock - 1) / kBlock * kScale;
   CompressedBucket result;
   result.is_summable = !is_gathered(compression.scheme);
   const auto cast = [&](std::int64_t width) {
@@ -66,20 +70,20 @@ CompressedBucket compressed(const CompressionSpec& compression, const GradientBu
       break;
     case CompressionScheme::int8:
     case CompressionScheme::fp8:
-      cast(1);
-      result.encode = {
-          stream(op::encode, StreamKind::reduction, g * n, 4),
-          stream(op::encode, StreamKind::elementwise, (g + residual) * n, (1 + residual) * n)};
+      result.payload = Bytes(n + scales);
+      result.encode = {stream(op::encode, StreamKind::reduction, g * n, scales),
+                       stream(op::encode, StreamKind::elementwise, (g + residual) * n,
+                              result.payload.value + residual * n)};
+      result.decode = {
+          stream(op::decode, StreamKind::elementwise, result.payload.value * ranks, g * n)};
       break;
-    case CompressionScheme::onebit: {
-      constexpr std::int64_t kBlock = 256, kScale = 4;  // elements; bytes
-      result.payload = Bytes((n + 7) / 8 + (n + kBlock - 1) / kBlock * kScale);
+    case CompressionScheme::onebit:
+      result.payload = Bytes((n + 7) / 8 + scales);
       result.encode = {stream(op::encode, StreamKind::elementwise, (g + residual) * n,
                               result.payload.value + residual * n)};
       result.decode = {
           stream(op::decode, StreamKind::elementwise, result.payload.value * ranks, g * n)};
       break;
-    }
     case CompressionScheme::topk:
     case CompressionScheme::randomk: {
       const bool selects = compression.scheme == CompressionScheme::topk;

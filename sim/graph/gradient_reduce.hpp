@@ -22,9 +22,11 @@ constexpr bool keeps_a_share(CompressionScheme scheme) {
   return scheme == CompressionScheme::topk || scheme == CompressionScheme::randomk ||
          scheme == CompressionScheme::dgc;
 }
-/// Payloads do not add up, so every rank takes every other's.
+/// Payloads do not add up, so every rank takes every other's: scales of blocks differ by rank, and
+/// so do the places of the largest entries.
 constexpr bool is_gathered(CompressionScheme scheme) {
-  return scheme == CompressionScheme::onebit || scheme == CompressionScheme::topk ||
+  return scheme == CompressionScheme::int8 || scheme == CompressionScheme::fp8 ||
+         scheme == CompressionScheme::onebit || scheme == CompressionScheme::topk ||
          scheme == CompressionScheme::dgc;
 }
 

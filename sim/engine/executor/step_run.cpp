@@ -158,9 +158,12 @@ void StepRun::start_work(std::uint32_t worker, std::size_t lane, const ProgramOp
   const Segment& segment = program_of(worker).segments[op.index];
   const double slowdown = slowdown_of(worker, lane), now = network_.now();
   if (lane != kCompute) {
-    // Beside the GPU (data loading): no launches, and communication does not slow it.
+    // Beside compute (data loading, decoding): no launches, and communication does not slow it.
+    const bool decodes = op.category == Category::compression;
+    if (decodes) change_decoding(worker, 1);
     network_.after(slowdown * segment.scaled + segment.fixed,
-                   [this, worker, lane = static_cast<std::uint8_t>(lane)] {
+                   [this, worker, decodes, lane = static_cast<std::uint8_t>(lane)] {
+                     if (decodes) change_decoding(worker, -1);
                      if (recorder_)
                        recorder_->span(worker, static_cast<Lane>(lane), head(worker, lane),
                                        head(worker, lane).category,
@@ -177,7 +180,7 @@ void StepRun::start_work(std::uint32_t worker, std::size_t lane, const ProgramOp
     op_times_[worker][lane].back().slowdown = slowdown;
   }
   state.host_free += segment.host;
-  if (state.on_wire > 0) state.clock.set_speed(now, speed_of(state));
+  if (const double speed = speed_of(state); speed != 1) state.clock.set_speed(now, speed);
   const double finish = state.clock.finish();
   if (finish <= now) return complete(worker, lane);
   state.is_computing = true;
@@ -185,8 +188,10 @@ void StepRun::start_work(std::uint32_t worker, std::size_t lane, const ProgramOp
 }
 
 double StepRun::speed_of(const WorkerState& state) const {
-  if (state.on_wire == 0) return 1;
-  return 1 / (1 + state.clock.scaled_share() * (job_.compute_slowdown_in_overlap - 1));
+  double slowdown = 1;
+  if (state.on_wire > 0) slowdown = std::max(slowdown, job_.compute_slowdown_in_overlap);
+  if (state.decoding > 0) slowdown = std::max(slowdown, job_.compute_slowdown_beside_codec);
+  return 1 / (1 + state.clock.scaled_share() * (slowdown - 1));
 }
 
 void StepRun::finish_segment(std::uint32_t worker) {
@@ -206,12 +211,18 @@ void StepRun::finish_segment(std::uint32_t worker) {
 }
 
 void StepRun::change_on_wire(std::uint32_t worker, int by) {
+  const double before = speed_of(workers_[worker]);
+  workers_[worker].on_wire += by;
+  change_speed(worker, before);
+}
+void StepRun::change_decoding(std::uint32_t worker, int by) {
+  const double before = speed_of(workers_[worker]);
+  workers_[worker].decoding += by;
+  change_speed(worker, before);
+}
+void StepRun::change_speed(std::uint32_t worker, double before) {
   WorkerState& state = workers_[worker];
-  const bool was_on_wire = state.on_wire > 0;
-  state.on_wire += by;
-  if (job_.compute_slowdown_in_overlap == 1 || was_on_wire == (state.on_wire > 0) ||
-      state.timer == 0)
-    return;
+  if (state.timer == 0 || speed_of(state) == before) return;
   const double now = network_.now();
   state.clock.set_speed(now, speed_of(state));
   network_.cancel_timer(state.timer);

@@ -40,6 +40,7 @@ class StepRun {
     Network::Handle timer = 0;
     double host_free = 0;  // when the host may issue the next segment
     int on_wire = 0;       // collectives and messages that are moving bytes
+    int decoding = 0;      // kernels of a compressor on streams beside compute
     bool is_computing = false, is_advancing = false, is_again = false, is_done = false;
     double mark = 0;                    // the compute lane's time is booked up to here
     Category owner = Category::bubble;  // of the idle time since `mark`
@@ -62,6 +63,9 @@ class StepRun {
   void start_work(std::uint32_t worker, std::size_t lane, const ProgramOp& op);
   void finish_segment(std::uint32_t worker);
   void change_on_wire(std::uint32_t worker, int by);
+  void change_decoding(std::uint32_t worker, int by);
+  /// Sets the compute lane's speed anew where it is not `before` any more.
+  void change_speed(std::uint32_t worker, double before);
   double speed_of(const WorkerState& state) const;
   double slowdown_of(std::uint32_t worker, std::size_t lane) const;
   double drawn_slowdown(std::uint32_t worker, std::size_t lane) const;

@@ -10,6 +10,7 @@
 #include "sim/engine/lowering/link_book.hpp"
 #include "sim/engine/lowering/loader_lowering.hpp"
 #include "sim/engine/lowering/lowering.hpp"
+#include "sim/profile/parameters.hpp"
 #include "sim/straggler/load_shares.hpp"
 
 namespace stepcast {
@@ -55,6 +56,8 @@ class Lowering {
     job.is_folded = folding_.is_folded;
     job.link_events = scenario_.cluster.link_events;
     job.compute_slowdown_in_overlap = profile_.kernels.overlap_slowdown_compute;
+    job.compute_slowdown_beside_codec =
+        parameter(profile_.kernels.parameters, "overlap_slowdown_kernels", 1);
     add_workers();
     result_.loaders = loader_site(scenario_, placement_, worker_blocks_, job);
     share_load();

@@ -209,9 +209,10 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
           doubt.seconds += terms.startup.value + terms.intra.value;
         }
         // Beside compute a collective shares the device with it; the bytes that count stay what
-        // they are.
+        // they are. Gradients that leave behind the backward have nothing beside them.
         if (op.kind == GraphOp::Kind::collective &&
-            (op.lane == Lane::gradient || op.lane == Lane::gather)) {
+            ((op.lane == Lane::gradient && scenario_.strategy.overlap_grad_reduce) ||
+             op.lane == Lane::gather)) {
           terms.intra = terms.intra * overlap_slowdown_comm_;
           terms.edge_bytes *= overlap_slowdown_comm_;
         }

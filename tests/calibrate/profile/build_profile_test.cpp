@@ -113,6 +113,27 @@ TEST_CASE("products in bf16 make a family and a peak of their own", "[calibrate]
   op.precision = Precision::bf16;
   REQUIRE(model.cost(op).duration.value == Approx(839e-6 / 4).epsilon(0.06));
 }
+TEST_CASE("what was measured with the step replaces what a sweep found at the same size",
+          "[calibrate]") {
+  const auto all_reduce = [](std::int64_t bytes, double seconds) {
+    return Entry{"collective/all_reduce/2/" + std::to_string(bytes), plain_figure(seconds, "")};
+  };
+  const Profile profile = build_profile(
+      {all_reduce(1024, 1e-4),
+       all_reduce(4096, 2e-4),
+       {"overlap/compute", plain_figure(1.2, "")},
+       all_reduce(4096, 3e-4),
+       {"overlap/compute", plain_figure(1.5, "")},
+       {"overlap/kernels", plain_figure(4, "")}},
+      {.profile_name = "two", .device = {}, .backend = "cpu", .ranks = 2, .conditions = ""});
+  REQUIRE(profile.collectives.curves.size() == 1);
+  const auto& points = profile.collectives.curves.front().points;
+  REQUIRE(points.size() == 2);
+  REQUIRE(points[0].second.value == Approx(1e-4));
+  REQUIRE(points[1].second.value == Approx(3e-4));
+  REQUIRE(profile.kernels.overlap_slowdown_compute == 1.5);
+  REQUIRE(profile.kernels.parameters.at("overlap_slowdown_kernels") == 4);
+}
 TEST_CASE("a calibrated profile survives its file and says what was not measured", "[calibrate]") {
   const std::string path = (std::filesystem::temp_directory_path() /
                             ("built_" + std::to_string(getpid()) + ".profile.json"))

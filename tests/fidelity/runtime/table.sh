@@ -1,7 +1,7 @@
 #!/bin/bash
-# Predicted against measured steps of this machine's CPU, as TABLE.md. Each row: the step's ops one by one, and the step itself, are measured by
-# `stepcast-calibrate measure --suite step`; the collectives of its link were measured apart, once per link; the simulator forecasts the step from
-# these pieces alone.
+# Predicted against measured steps of this machine's CPU, as TABLE.md. Each row: `stepcast-calibrate measure --suite step` measures the step's ops one by
+# one, its collectives on that link, its compressor and their interference, in turns with the step itself; the simulator forecasts the step from these
+# pieces alone.
 #   tests/fidelity/runtime/table.sh [--build DIR] [--out FILE] [--work DIR] [--limit PERCENT] [--only REGEX] [--fresh]
 # About 6 minutes on a quiet machine of two cores. A run that was interrupted goes on where it stopped: finished rows stay in --work (out/runtime-table);
 # --fresh starts anew. --limit: fail when a row is further off (the gate of CI is 25). --only: rows whose name matches, for a look at some.
@@ -68,15 +68,6 @@ run() {
 }
 text_of_link() { if [ "$1" = loopback ]; then echo loopback; else echo "$1 Gbit/s"; fi; }
 
-# pieces LINK: the collectives of two ranks on it, alone and beside products. Once.
-pieces() {
-  local stem="$work/link-$1"
-  [ -e "$stem.done" ] && return 0
-  echo "measuring the collectives of $(text_of_link "$1")" >&2
-  run "$stem" 2 "$1" --suite collectives || return $?
-  touch "$stem.done"
-}
-
 # row NAME RANKS LINK ARGUMENT...
 rows=0 failed=0 started=$SECONDS; : >"$work/rows"
 row() {
@@ -87,8 +78,7 @@ row() {
   if [ ! -e "$stem.row" ] || [ "$(cat "$stem.name" 2>/dev/null)" != "$name $ranks $link $*" ]; then
     rm -f "$stem".*
     echo "$name $ranks $link $*" >"$stem.name"
-    if [ "$ranks" -gt 1 ]; then pieces "$link" || code=$?; fi
-    if [ $code = 0 ]; then run "$stem" "$ranks" "$link" --suite step "$@" || code=$?; fi
+    run "$stem" "$ranks" "$link" --suite step "$@" || code=$?
     if [ $code = 77 ]; then
       echo "| $name | $ranks | $(text_of_link "$link") | skipped: needs root and network namespaces | | |" | tee -a "$work/rows"; return
     fi
@@ -101,18 +91,7 @@ row() {
   tee -a "$work/rows" <"$stem.row"
 }
 forecast() {
-  python3 - "$1" "$work/link-$4" "$3" <<'PY' || return $?
-import json, sys
-stem, link, ranks = sys.argv[1:4]
-profile = json.load(open(stem + ".profile.json"))
-if int(ranks) > 1:  # the link's pieces join the step's
-    other = json.load(open(link + ".profile.json"))
-    profile["collectives"] = other["collectives"]
-    for key in ("overlap_slowdown_compute", "overlap_slowdown_comm"):
-        profile["kernels"][key] = other["kernels"][key]
-json.dump(profile, open(stem + ".pieces.json", "w"))
-PY
-  "$stepcast" simulate "$1.scenario.json" --profile "$1.pieces.json" --json >"$1.report.json" 2>>"$1.err" || return $?
+  "$stepcast" simulate "$1.scenario.json" --profile "$1.profile.json" --json >"$1.report.json" 2>>"$1.err" || return $?
   python3 - "$@" <<'PY'
 import json, sys
 stem, name, ranks, link = sys.argv[1:5]

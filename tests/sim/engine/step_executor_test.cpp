@@ -278,6 +278,22 @@ TEST_CASE("compute goes slower while bytes of its worker are on the wire", "[exe
   REQUIRE(seconds_of(outcome.breakdown, Category::launch_gap) == near(0));
 }
 
+TEST_CASE("compute goes slower while its compressor decodes on another stream", "[executor]") {
+  // Decoding runs 1-3 s beside the second segment of 4 s from 1 s, factor 3: 2/3 s done by 3 s,
+  // 10/3 left: ends at 6.333. A batch that is loaded in the same two seconds slows nothing: 5.
+  const bool decodes = GENERATE(true, false);
+  Job job;
+  job.compute_slowdown_beside_codec = 3;
+  ProgramBuilder program(job.names);
+  program.work("backward", 1.0);
+  program.work("backward", 4.0);
+  program.work("decode", 2.0, {after(Lane::compute, 0)}, decodes ? Lane::gradient : Lane::data)
+      .category = decodes ? Category::compression : Category::data_stall;
+  job.programs.push_back(program.program);
+  add_worker(job, 0);
+  REQUIRE(run(job, any_engine()).step_s == near(decodes ? 3 + 10.0 / 3 : 5));
+}
+
 TEST_CASE("host bounds and overlap together keep the launches that are past", "[executor]") {
   // One segment at 1 s: kernels of 1 and 2 s; launches at 1 and 2 s (host runs ahead from 0 with 1
   // s each, after a first segment without host time): kernel 1 at 1, kernel 2 launched at 2. Wire

@@ -43,19 +43,26 @@ TEST_CASE("payloads that do not add up are gathered from every rank", "[graph]")
   REQUIRE(topk[1].buffer == Bytes(4 * 96));
   // one bit each (15 bytes) and a 4-byte scale.
   REQUIRE(gradient_lane({CompressionScheme::onebit, 0, 0})[1].buffer == Bytes(4 * 19));
+  // one byte each and a 4-byte scale.
+  REQUIRE(gradient_lane({CompressionScheme::int8, 0, 0})[1].buffer == Bytes(4 * 124));
   // random-k with a shared seed adds up: 12 values.
   const std::vector<GraphOp> randomk = gradient_lane({CompressionScheme::randomk, 0.1, 0});
   REQUIRE(randomk[1].collective == Collective::all_reduce);
   REQUIRE(randomk[1].buffer == Bytes(48));
 }
 
-TEST_CASE("one bit travels with a scale per block as the runtime sends it", "[graph]") {
+TEST_CASE("payloads with a scale per block are those that the runtime sends", "[graph]") {
   const std::int64_t elements = 10 * runtime::kBlock;
-  const CompressedBucket code =
-      compressed({.scheme = CompressionScheme::onebit}, {.elements = elements}, 4, 4);
-  REQUIRE_FALSE(code.is_summable);
-  REQUIRE(code.payload.value ==
-          runtime::blocks_of(elements) * runtime::words_per_block(runtime::BlockFormat::sign) * 4);
+  for (const auto& [scheme, format] :
+       {std::pair(CompressionScheme::onebit, runtime::BlockFormat::sign),
+        std::pair(CompressionScheme::int8, runtime::BlockFormat::int8),
+        std::pair(CompressionScheme::fp8, runtime::BlockFormat::fp8)}) {
+    INFO(text_of(scheme));
+    const CompressedBucket code = compressed({.scheme = scheme}, {.elements = elements}, 4, 4);
+    REQUIRE_FALSE(code.is_summable);
+    REQUIRE(code.payload.value ==
+            runtime::blocks_of(elements) * runtime::words_per_block(format) * 4);
+  }
 }
 
 TEST_CASE("a server's answer is one payload to decode", "[graph]") {
@@ -87,9 +94,9 @@ TEST_CASE("PowerSGD reduces both factors and what has none", "[graph]") {
 }
 
 TEST_CASE("compression under ZeRO scatters the smaller buffer", "[graph]") {
-  const std::vector<GraphOp> lane = gradient_lane({CompressionScheme::int8, 0, 0}, 1);
+  const std::vector<GraphOp> lane = gradient_lane({CompressionScheme::fp16, 0, 0}, 1);
   const auto reduce = std::find_if(lane.begin(), lane.end(),
                                    [](const GraphOp& op) { return op.name == op::grad_reduce; });
   REQUIRE(reduce->collective == Collective::reduce_scatter);
-  REQUIRE(reduce->buffer == Bytes(120));
+  REQUIRE(reduce->buffer == Bytes(240));
 }

@@ -151,6 +151,19 @@ TEST_CASE(
   REQUIRE(after.outcome.payload_bytes == before.outcome.payload_bytes);
 }
 
+TEST_CASE("gradients that leave behind the backward have nothing beside them that slows them",
+          "[simulate]") {
+  Scenario scenario = plain();
+  scenario.strategy.overlap_grad_reduce = false;
+  scenario.cluster.groups[0].spec.nic_bandwidth = BytesPerSecond(0.2e9);
+  Profile profile = small_profile();
+  const double before =
+      simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).outcome.step_s;
+  profile.kernels.overlap_slowdown_comm = 2;
+  REQUIRE(simulate(scenario, profile, SimulateOptions{EngineKind::native, {}}).outcome.step_s ==
+          before);
+}
+
 TEST_CASE("the interval of a step holds what its framework leaves unexplained", "[simulate]") {
   const Scenario scenario = plain();
   Profile profile = small_profile();
