@@ -31,9 +31,10 @@ Op gemm(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k) {
 ///   fp16, bf16   cast: read gN, write 2N; a sum of casts is a cast of sums
 ///   int8, fp8    a scale per 256 elements (read gN), residual and cast: read (g+4)N, write
 ///                (1+4)N + 4N/256. Scales differ by rank, so payloads do not add up (Dettmers, ICLR
-///                2016); one scale that all ranks agree on first would make them (IntSGD,
-///                Mishchenko et al., ICLR 2022; FP8-LM, Peng et al., 2023), and is what neither the
-///                runtime nor this does
+///                2016) and are gathered, as by PyTorch's hooks of the kind
+///                (torch/distributed/algorithms/ddp_comm_hooks/quantization_hooks.py). One scale
+///                agreed on first would make them add up (IntSGD, Mishchenko et al., ICLR 2022;
+///                FP8-LM, Peng et al., 2023); neither the runtime nor this does so
 ///   onebit       sign and a scale per 256: read (g+4)N, write N/8 + 4N/256 + 4N      Seide et al.,
 ///   Interspeech 2014; a block is eight
 ///                elements a lane of one warp, so its scale needs no pass of its own
