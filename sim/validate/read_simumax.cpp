@@ -75,10 +75,15 @@ Questions read_simumax_steps(const CsvTable& table, const AssumptionBook& book) 
     if (ms && *ms > 0) question.measures.push_back({id, Metric::step_time, *ms / 1e3, 0});
     if (const auto gib = row.number("measured_peak_allocated_GiB"); gib && *gib > 0)
       question.measures.push_back({id, Metric::peak_memory, *gib * 1073741824.0, 0});
-    if (question.measures.empty())
+    const std::size_t before = questions.skipped.size();
+    for (const char* column : {"measured_step_ms", "measured_peak_allocated_GiB"})
+      if (const std::string& cell = row.text(column);
+          !cell.empty() && row.number(column).value_or(0) <= 0)
+        questions.skipped.push_back(
+            {name, id, fmt::format("{} \"{}\" is no number above 0", column, cell)});
+    if (question.measures.empty() && questions.skipped.size() == before)
       questions.skipped.push_back({name, id, "neither a step time nor a peak memory is given"});
-    else
-      questions.list.push_back(std::move(question));
+    if (!question.measures.empty()) questions.list.push_back(std::move(question));
   }
   return questions;
 }

@@ -11,10 +11,17 @@ struct Unfit {
   std::string reason;
 };
 
+/// Why a cell cannot be used: it is empty, or what it holds is not what it should.
+std::string fault_of(const TableRow& row, const std::string& column, const char* expected) {
+  const std::string& text = row.text(column);
+  if (text.empty()) return column + " is not given";
+  return fmt::format("{} \"{}\" is no {}", column, text, expected);
+}
+
 std::int64_t positive(const TableRow& row, const std::string& column, std::int64_t fallback = 0) {
   if (row.text(column).empty() && fallback > 0) return fallback;
   const auto value = row.integer(column);
-  if (!value || *value <= 0) throw Unfit{fmt::format("{} is not given", column)};
+  if (!value || *value <= 0) throw Unfit{fault_of(row, column, "whole number above 0")};
   return *value;
 }
 
@@ -67,7 +74,7 @@ Batch batch_of(const TableRow& row, std::int64_t dp) {
   else if (const auto steps = row.integer("grad_accum"); steps && batch.micro > 0)
     batch.global = dp * batch.micro * *steps;
   else
-    throw Unfit{"gbs is not given"};
+    throw Unfit{fault_of(row, "gbs", "whole number")};
   if (batch.global <= 0 || batch.micro < 0) throw Unfit{"the batch is not positive"};
   return batch;
 }
@@ -194,6 +201,8 @@ SecondsOrReason measured_step(const TableRow& row, const std::vector<std::string
       return fmt::format("the assumptions name no known measure (\"{}\")", column);
     if (seconds > 0 && seconds < 1e7) return seconds;  // an empty cell gives 0, infinity or NaN
   }
+  for (const std::string& column : columns)
+    if (!row.text(column).empty()) return fault_of(row, column, "number above 0");
   return std::string("no step time, rate or FLOP/s is given");
 }
 

@@ -46,6 +46,26 @@ TEST_CASE("a SimuMax case name gives layout depth and sequence in any order", "[
   REQUIRE(questions.skipped.at(0).reason == "the case name holds an unknown word (\"zzz\")");
 }
 
+TEST_CASE("a cell that is no number is a reason and no empty cell", "[validate]") {
+  const CsvTable simumax = test::table_of(
+      "case,model,layers,micro_batch_count,measured_step_ms,measured_peak_allocated_GiB\n"
+      "llama3_70b_l12_tp2_cp4_pp1_dp1_seq32768_mbc4_cef,llama3-70b,12,4,12 s,68.43\n"
+      "llama3_70b_l12_tp2_cp4_pp1_dp1_seq32768_mbc4_cef,llama3-70b,12,4,n/a,\n");
+  const Questions one = read_questions(simumax, test::shipped_book(), {});
+  REQUIRE(one.list.size() == 1);  // the memory is asked for all the same
+  CHECK(one.list[0].measures.size() == 1);
+  REQUIRE(one.skipped.size() == 2);
+  CHECK(one.skipped[0].reason == "measured_step_ms \"12 s\" is no number above 0");
+  CHECK(one.skipped[1].reason == "measured_step_ms \"n/a\" is no number above 0");
+  const CsvTable vtrain = test::table_of(
+      "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_"
+      "ms\n"
+      "4,16,4,2048,16,24,1024,one,2,2,410.5\n");
+  const Questions two = read_questions(vtrain, test::shipped_book(), {});
+  REQUIRE(two.skipped.size() == 1);
+  CHECK(two.skipped[0].reason == "tp \"one\" is no whole number above 0");
+}
+
 TEST_CASE("vTrain columns become a step on part of a node", "[validate]") {
   const CsvTable table = test::table_of(
       "gpus,global_batch,micro_batch,hidden,heads,layers,sequence_length,tp,dp,pp,iteration_time_"
