@@ -12,6 +12,18 @@
 namespace stepcast::gui {
 namespace {
 constexpr double kAccuracyBand = 0.1;  // +-10 %: what the scatter's band shows
+
+/// Which ranks Differences counts, where it is not all of them.
+QString detail_note(const trace::CommonDetail& detail) {
+  if (detail.is_counted_a.empty()) return {};
+  return detail.counts_passes
+             ? QString(
+                   "<br>No rank is written op by op in both: Differences counts passes of the "
+                   "%L1 ranks in both, with what lies inside of them")
+                   .arg(detail.ranks)
+             : QString("<br>Differences counts the %L1 ranks that both traces write op by op")
+                   .arg(detail.ranks);
+}
 }  // namespace
 
 ChartData waterfall_chart(const trace::Waterfall& w) {
@@ -20,7 +32,11 @@ ChartData waterfall_chart(const trace::Waterfall& w) {
   c.title = QString("From A's step (%1) to B's (%2): %3")
                 .arg(time_text(w.step_a * kNsPerSecond), time_text(w.step_b * kNsPerSecond),
                      w.step_a > 0 ? signed_percent_text(w.step_b / w.step_a - 1) : QString("-"));
-  c.note = "Times of the slowest rank's step by category and idle; they add up to the step";
+  c.note =
+      w.counts_passes
+          ? "The slowest rank's step by category and idle. One trace writes that rank's passes "
+            "alone: tensor-parallel communication counts as compute in both"
+          : "Times of the slowest rank's step by category and idle; they add up to the step";
   c.y = {"time of a step", AxisUnit::time_ns};
   c.empty_text = "Open a second trace as B (Ctrl+Shift+C)";
   if (w.step_a <= 0 && w.step_b <= 0) return c;
@@ -188,7 +204,8 @@ void ComparePanel::rebuild() {
               "%4</span>: %5 pairs, %6 only in A, %7 only in B")
           .arg(theme().a_edge.name(), workspace_.a.title().toHtmlEscaped(), theme().b_edge.name(),
                workspace_.b.title().toHtmlEscaped(), count_text(f.match->pairs),
-               count_text(total_a - f.match->pairs), count_text(total_b - f.match->pairs)));
+               count_text(total_a - f.match->pairs), count_text(total_b - f.match->pairs)) +
+      detail_note(f.detail));
   waterfall_->set_chart(waterfall_chart(f.waterfall));
   deltas_->show_table(
       delta_table_of(by_->currentIndex() == 0 ? f.by_category : f.by_name, hides_->isChecked()));

@@ -204,6 +204,11 @@ void MainWindow::rebuild_overview(int side) {
   }
   std::vector<trace::RankId> order = ranks_in_order(side);
   order_of_[side] = order;
+  constexpr std::size_t kMostMarked = 64;  // more marks would run into each other
+  auto slow = document.facts().ranks ? trace::stragglers(*document.facts().ranks)
+                                     : std::vector<trace::RankId>{};
+  slow.resize(std::min(slow.size(), kMostMarked));
+  view.set_stragglers(std::move(slow));
   const bool is_store_order = std::is_sorted(order.begin(), order.end());
   if (is_store_order || !document.facts().states) {
     view.set_rows(document.facts().states, document.facts().trace, order);

@@ -13,6 +13,7 @@
 
 namespace stepcast::gui {
 namespace {
+constexpr double kLeast_s = 0.5e-9;  // half of what times are shown in: less is rounding
 constexpr qint64 kSniffed =
     4096;  // bytes: a report names its kind in the first lines, a trace its first event
 
@@ -36,7 +37,7 @@ ChartData waterfall_of(const Json& comparison) {
   std::vector<std::pair<std::string, double>> changes;
   for (const auto& [category, row] : comparison.at("breakdown_s").items()) {
     a += number(row, "a"), b += number(row, "b");
-    if (const double change = number(row, "difference"); change != 0)
+    if (const double change = number(row, "difference"); std::abs(change) >= kLeast_s)
       changes.emplace_back(category, change);
   }
   std::stable_sort(changes.begin(), changes.end(), [](const auto& l, const auto& r) {
@@ -86,7 +87,8 @@ Table figures_of(const Json& comparison) {
   add("step, median", comparison.at("step_time_s"), time);
   for (const auto& [category, row] : comparison.at("breakdown_s").items()) {
     const auto known = enum_from_text<Category>(category);
-    add(label_of(category), row, time, known ? report_category_colour(*known) : QColor());
+    if (std::max(number(row, "a"), number(row, "b")) >= kLeast_s)
+      add(label_of(category), row, time, known ? report_category_colour(*known) : QColor());
   }
   add("tokens/s", comparison.at("tokens_per_s"), plain);
   add("samples/s", comparison.at("samples_per_s"), plain);

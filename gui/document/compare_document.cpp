@@ -31,10 +31,11 @@ void CompareDocument::restart() {
         Facts f;
         auto match = std::make_shared<trace::Match>(
             trace::match_traces(*a.trace, *a.steps, *b.trace, *b.steps, {}, stop));
+        f.detail = trace::common_detail(*a.trace, *b.trace, *match);
         f.by_name = trace::delta_table(*a.trace, *a.steps, *b.trace, *b.steps, trace::DeltaBy::name,
-                                       threshold);
+                                       threshold, f.detail);
         f.by_category = trace::delta_table(*a.trace, *a.steps, *b.trace, *b.steps,
-                                           trace::DeltaBy::category, threshold);
+                                           trace::DeltaBy::category, threshold, f.detail);
         f.waterfall = trace::waterfall(*a.trace, *a.steps, *b.trace, *b.steps, *match);
         f.accuracy = trace::accuracy(*a.trace, *a.steps, *b.trace, *b.steps, *match);
         f.deltas =

@@ -16,6 +16,7 @@ class CompareDocument : public QObject {
   explicit CompareDocument(Workspace& workspace);
   struct Facts {
     std::shared_ptr<const trace::Match> match;
+    trace::CommonDetail detail;
     std::vector<trace::Delta> by_name, by_category;
     trace::Waterfall waterfall;
     trace::Accuracy accuracy;

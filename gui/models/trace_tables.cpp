@@ -138,8 +138,7 @@ Table rank_table(const trace::TraceStore& store, const std::vector<trace::RankSt
                  r.waited * kNsPerSecond,
                  r.caused_wait * kNsPerSecond,
                  r.last_arrivals};
-    // One in twenty slower than its peers is worth a look: above the few percent that jitter makes.
-    if (r.straggler_score > 0.05) row.ink = theme().slower;
+    if (r.straggler_score > trace::kStragglerScore) row.ink = theme().slower;
     t.rows.push_back(std::move(row));
   }
   return t;

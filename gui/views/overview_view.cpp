@@ -113,6 +113,10 @@ void OverviewView::set_hits(std::vector<std::uint8_t> ticks) {
   hits_ = std::move(ticks);
   update();
 }
+void OverviewView::set_stragglers(std::vector<trace::RankId> ranks) {
+  stragglers_ = std::move(ranks);
+  update();
+}
 void OverviewView::set_title(const QString& title, const QColor& edge) {
   title_ = title;
   edge_ = edge;
@@ -194,6 +198,42 @@ void OverviewView::paintEvent(QPaintEvent*) {
   render_into(painter, size(), devicePixelRatioF());
 }
 
+/// Names left of the strip: stragglers first, then others where there is room.
+void OverviewView::paint_names(QPainter& p, const QRectF& s) const {
+  constexpr double kMark = 4;  // half of a mark's height in pixels
+  const QFontMetrics metrics(p.font(), p.device());
+  const double row = s.height() / static_cast<double>(std::max<std::size_t>(1, order_.size()));
+  std::vector<double> taken;
+  const auto name = [&](std::size_t i) {
+    const double y = s.top() + (static_cast<double>(i) + 0.5) * row;
+    const bool is_free = std::none_of(taken.begin(), taken.end(), [&](double other) {
+      return std::abs(other - y) < metrics.height() + 2;
+    });
+    if (!is_free) return;
+    taken.push_back(y);
+    p.drawText(QRectF(6, y - metrics.height() / 2.0, kLeft - 14, metrics.height()),
+               Qt::AlignRight | Qt::AlignVCenter,
+               metrics.elidedText(QString::fromStdString(trace_->ranks()[order_[i]].label),
+                                  Qt::ElideMiddle, kLeft - 14));
+  };
+  p.setPen(theme().slower);
+  p.setBrush(theme().slower);
+  for (const trace::RankId rank : stragglers_) {
+    const auto at = std::find(order_.begin(), order_.end(), rank);
+    if (at == order_.end()) continue;
+    const auto i = static_cast<std::size_t>(at - order_.begin());
+    const double y = s.top() + (static_cast<double>(i) + 0.5) * row;
+    p.drawPolygon(
+        QPolygonF{{s.left() - 7, y - kMark}, {s.left() - 1, y}, {s.left() - 7, y + kMark}});
+    name(i);
+  }
+  p.setBrush(Qt::NoBrush);
+  p.setPen(theme().dim_text);
+  const auto stride =
+      static_cast<std::size_t>(std::max(1.0, std::ceil((metrics.height() + 2) / row)));
+  for (std::size_t i = 0; i < order_.size(); i += stride) name(i);
+}
+
 void OverviewView::render_into(QPainter& p, const QSize& size, double dpr) {
   const Theme& t = theme();
   const QRectF s = strip(size);
@@ -224,17 +264,8 @@ void OverviewView::render_into(QPainter& p, const QSize& size, double dpr) {
                               : QString(": this trace has no counter of memory");
   p.drawText(QRectF(kLeft, 0, s.width(), kTop), Qt::AlignVCenter | Qt::AlignLeft,
              head + (window_ ? " of the view   " : "   ") + what);
-  // A few rank names on the left, ticks below.
+  paint_names(p, s);
   p.setPen(t.dim_text);
-  const double row = s.height() / static_cast<double>(std::max<std::size_t>(1, order_.size()));
-  const auto stride =
-      static_cast<std::size_t>(std::max(1.0, std::ceil((metrics.height() + 2) / row)));
-  for (std::size_t i = 0; i < order_.size(); i += stride)
-    p.drawText(QRectF(6, s.top() + (static_cast<double>(i) + 0.5) * row - metrics.height() / 2.0,
-                      kLeft - 12, metrics.height()),
-               Qt::AlignRight | Qt::AlignVCenter,
-               metrics.elidedText(QString::fromStdString(trace_->ranks()[order_[i]].label),
-                                  Qt::ElideMiddle, kLeft - 12));
   double free_from = -1;
   for (const Tick& tick : ruler_ticks(axis(size), trace_->begin(), 100)) {
     const double x = s.left() + axis(size).x_of(tick.t);

@@ -37,6 +37,8 @@ class OverviewView : public QWidget {
   bool is_sharp() const { return !refining_.is_running(); }
   void set_hits(std::vector<std::uint8_t> ticks);  // one per pixel column of strip_width()
   void set_title(const QString& title, const QColor& edge);
+  /// Slow ranks, slowest first: each gets a mark at its row, and its name where there is room.
+  void set_stragglers(std::vector<trace::RankId> ranks);
   int strip_width() const { return std::max(1, width() - kLeft - kRight); }
   QRectF view_box() const;
   const std::vector<trace::RankId>& order() const { return order_; }
@@ -72,6 +74,7 @@ class OverviewView : public QWidget {
   double most_memory() const;
   QString memory_text(int row, Nanoseconds t) const;
   int row_at(double y) const;
+  void paint_names(QPainter& p, const QRectF& strip) const;
   std::shared_ptr<const trace::LodPyramid> states_;
   trace::TracePtr trace_;
   std::vector<trace::RankId> order_;
@@ -79,6 +82,7 @@ class OverviewView : public QWidget {
   TimeRange view_{0, 1};
   double first_row_ = 0, shown_rows_ = 0;
   std::vector<std::uint8_t> hits_;
+  std::vector<trace::RankId> stragglers_;
   QString title_;
   QColor edge_;
   QImage buffer_;

@@ -178,10 +178,11 @@ void TimelineView::paint_ruler(QPainter& p, const QSize& size) {
     const double x = gutter_ + axis_now.x_of(tick.t);
     p.setPen(tick.label.isEmpty() ? t.border : t.dim_text);
     p.drawLine(QPointF(x, kRuler - (tick.label.isEmpty() ? 5 : 10)), QPointF(x, kRuler - 2));
-    if (tick.label.isEmpty() || x < free_from) continue;
+    const double text_end = x + 3 + metrics.horizontalAdvance(tick.label);
+    if (tick.label.isEmpty() || x < free_from || text_end > size.width()) continue;
     p.setPen(t.text);
     p.drawText(QPointF(x + 3, kRuler - 9), tick.label);
-    free_from = x + 3 + metrics.horizontalAdvance(tick.label) + 6;
+    free_from = text_end + 6;
   }
   p.restore();
   p.save();

@@ -46,6 +46,17 @@ class OverviewTest : public stepcast::tests::WindowFixture {
     window_->actions_list()["overview_follows"]->trigger();
     QCOMPARE(overview.shown(), view().whole());
   }
+  void a_straggler_is_marked_at_its_row() {
+    open_a();  // rank 3, the last of four, is slow
+    window_->set_overview_mode(OverviewMode::state);
+    const OverviewView& overview = window_->overview();
+    const QImage image = window_->overview().grab().toImage();
+    const double height = overview.height() - OverviewView::kTop - OverviewView::kBottom;
+    for (int row = 0; row < 4; ++row) {
+      const int y = static_cast<int>(OverviewView::kTop + (row + 0.5) * height / 4);
+      QCOMPARE(image.pixelColor(OverviewView::kLeft - 5, y) == theme().slower, row == 3);
+    }
+  }
   void memory_is_shown_as_heat_of_the_fullest_rank() {
     // Rank 0 holds 1 GB, then the most that any holds; rank 1 holds nothing from its start.
     const QString path = write(

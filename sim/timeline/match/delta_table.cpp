@@ -14,7 +14,20 @@ struct Side {
   SliceCategory category{};
 };
 
-std::map<std::string, Side> sides_of(const TraceStore& trace, DeltaBy by) {
+/// A computing slice around others of its stream ("forward" around its ops): see sweep_states.
+bool encloses_others(const TraceStore& trace, LaneId lane, SliceId s) {
+  const TrackInfo& track = trace.tracks()[trace.lanes()[lane].track];
+  if (track.kind != TrackKind::device_stream || !is_computing(trace.category(s))) return false;
+  for (LaneId inner = lane + 1; inner < track.first_lane + track.lanes; ++inner) {
+    const LaneInfo& l = trace.lanes()[inner];
+    const SliceId first = trace.first_starting_at(inner, trace.start(s));
+    if (first < l.first + l.count && trace.end(first) <= trace.end(s)) return true;
+  }
+  return false;
+}
+
+std::map<std::string, Side> sides_of(const TraceStore& trace, DeltaBy by,
+                                     const std::vector<char>& is_counted, bool counts_passes) {
   std::vector<Side*> of_op;
   std::map<std::string, Side> sides;
   for (const Op& op : trace.ops()) {
@@ -23,10 +36,17 @@ std::map<std::string, Side> sides_of(const TraceStore& trace, DeltaBy by) {
     of_op.push_back(&side);
     if (op.shown != SliceCategory::overlapped || by == DeltaBy::category) side.category = op.shown;
   }
-  for (SliceId s = 0; s < trace.slices(); ++s) {
-    Side& side = *of_op[trace.op_id(s)];
-    side.durations.push_back(trace.duration(s));
-    side.total += static_cast<double>(side.durations.back());
+  for (LaneId lane = 0; lane < trace.lanes().size(); ++lane) {
+    const LaneInfo& l = trace.lanes()[lane];
+    if (!is_counted.empty() && is_counted[trace.tracks()[l.track].rank] == 0) continue;
+    if (counts_passes && !is_outermost(trace, lane)) continue;
+    const bool skips_passes = by == DeltaBy::category && !counts_passes;
+    for (SliceId s = l.first; s < l.first + l.count; ++s) {
+      if (skips_passes && encloses_others(trace, lane, s)) continue;
+      Side& side = *of_op[trace.op_id(s)];
+      side.durations.push_back(trace.duration(s));
+      side.total += static_cast<double>(side.durations.back());
+    }
   }
   std::erase_if(sides, [](const auto& entry) { return entry.second.durations.empty(); });
   return sides;
@@ -41,12 +61,16 @@ double p95_of(std::vector<Nanoseconds>& durations) {
 }  // namespace
 
 std::vector<Delta> delta_table(const TraceStore& a, const Steps& steps_a, const TraceStore& b,
-                               const Steps& steps_b, DeltaBy by, double threshold) {
-  auto side_a = sides_of(a, by), side_b = sides_of(b, by);
+                               const Steps& steps_b, DeltaBy by, double threshold,
+                               const CommonDetail& detail) {
+  auto side_a = sides_of(a, by, detail.is_counted_a, detail.counts_passes),
+       side_b = sides_of(b, by, detail.is_counted_b, detail.counts_passes);
   std::map<std::string, Delta> table;
-  const auto share = [](const TraceStore& trace, const Steps& steps) {
+  const auto share = [&](const TraceStore& trace, const Steps& steps) {
+    const std::size_t ranks =
+        detail.ranks > 0 ? static_cast<std::size_t>(detail.ranks) : trace.ranks().size();
     return 1e-9 / static_cast<double>(std::max<std::size_t>(1, steps.numbers.size()) *
-                                      std::max<std::size_t>(1, trace.ranks().size()));
+                                      std::max<std::size_t>(1, ranks));
   };
   const double share_a = share(a, steps_a), share_b = share(b, steps_b);
   for (auto& [label, side] : side_a) {

@@ -41,6 +41,21 @@ Match match_traces(const TraceStore& a, const Steps& steps_a, const TraceStore& 
                    const Steps& steps_b, const MatchOptions& options = {},
                    std::stop_token stop = {});
 
+/// A simulated trace writes a few ranks op by op, nested in passes, and of the others the passes
+/// alone: there tensor-parallel communication lies inside of them. Sums over ranks of both kinds
+/// say nothing, so two simulated traces are compared over the ranks that both write op by op; where
+/// there are none, over the passes of all ranks that both have.
+struct CommonDetail {
+  std::vector<char> is_counted_a, is_counted_b;  // by RankId; empty = all ranks, every slice
+  int ranks = 0;                                 // pairs of ranks that count
+  bool counts_passes = false;                    // the outermost lane of a stream alone
+};
+CommonDetail common_detail(const TraceStore& a, const TraceStore& b, const Match& match);
+/// Some stream of the rank has slices inside of others.
+bool is_op_by_op(const TraceStore& trace, RankId rank);
+/// The lane of a track's outermost slices.
+bool is_outermost(const TraceStore& trace, LaneId lane);
+
 /// How B's times are drawn on A's axis.
 enum class Alignment : std::uint8_t { absolute, begin, first_common_step, every_step, manual };
 class TimeMap {
@@ -77,12 +92,15 @@ struct Delta {
   bool is_change = false;  // beyond the threshold
 };
 enum class DeltaBy : std::uint8_t { name, category };
-/// `threshold`: relative change of the mean that counts as none (0.02 = 2 %).
+/// `threshold`: relative change of the mean that counts as none (0.02 = 2 %). By category a pass
+/// that encloses its ops is no time of its own.
 std::vector<Delta> delta_table(const TraceStore& a, const Steps& steps_a, const TraceStore& b,
-                               const Steps& steps_b, DeltaBy by, double threshold = 0.02);
+                               const Steps& steps_b, DeltaBy by, double threshold = 0.02,
+                               const CommonDetail& detail = {});
 
 /// From A's step time to B's: state times of the slowest rank's step by category (they and idle add
-/// up to the step), so that the bars add up exactly.
+/// up to the step), so that the bars add up exactly. Where only one
+/// side writes that rank op by op, its passes count as a whole on both.
 struct Waterfall {
   double step_a = 0,
          step_b =
@@ -92,8 +110,9 @@ struct Waterfall {
     SliceCategory category{};
     bool is_idle = false;
     double seconds = 0;
-  };                      // signed
-  std::vector<Bar> bars;  // sum = step_b - step_a
+  };                           // signed
+  std::vector<Bar> bars;       // sum = step_b - step_a
+  bool counts_passes = false;  // what lies inside of passes is not told apart
 };
 Waterfall waterfall(const TraceStore& a, const Steps& steps_a, const TraceStore& b,
                     const Steps& steps_b, const Match& match);

@@ -122,6 +122,13 @@ std::vector<RankId> ranks_by_slowness(const std::vector<RankStatistics>& statist
   return order;
 }
 
+std::vector<RankId> stragglers(const std::vector<RankStatistics>& statistics) {
+  std::vector<RankId> slow = ranks_by_slowness(statistics);
+  std::erase_if(slow,
+                [&](RankId rank) { return statistics[rank].straggler_score <= kStragglerScore; });
+  return slow;
+}
+
 std::vector<double> rank_heat(const std::vector<RankStatistics>& statistics, Heat heat) {
   std::vector<double> values;
   for (const RankStatistics& r : statistics) {

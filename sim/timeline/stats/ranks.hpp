@@ -29,6 +29,10 @@ std::vector<RankStatistics> rank_statistics(const TraceStore& trace, const Area&
                                             std::stop_token stop = {});
 /// Rank ids, slowest first, for ordering the overview.
 std::vector<RankId> ranks_by_slowness(const std::vector<RankStatistics>& statistics);
+/// Ranks at least one in twenty slower than their peers, above the few percent that jitter makes;
+/// slowest first.
+std::vector<RankId> stragglers(const std::vector<RankStatistics>& statistics);
+inline constexpr double kStragglerScore = 0.05;
 /// A value per rank for heat colours, in 0..1 of the largest.
 enum class Heat : std::uint8_t {
   exposed_communication,

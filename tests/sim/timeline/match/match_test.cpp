@@ -116,3 +116,64 @@ TEST_CASE("the delta table tells change from no change", "[match]") {
   REQUIRE(m.seconds.size() == 4);
   CHECK(m.seconds[0] == Approx(2e-9));
 }
+
+namespace {
+/// Rank 0: a pass of 100 ns, in detail 70 ns of compute and 30 ns of communication. Rank 1: a pass,
+/// in detail 10 ns of communication behind `compute`.
+TracePtr simulated(bool details_0, bool details_1, Nanoseconds compute) {
+  HandTrace hand;
+  hand.builder.set_origin("simulated");
+  std::vector<test::HandSlice> rank0{{"forward", 0, 100}}, rank1{{"forward", 0, compute + 10}};
+  if (details_0)
+    rank0.insert(rank0.end(), {{"mlp", 0, 70}, {"tp_all_reduce", 70, 100, C::exposed_tp}});
+  if (details_1)
+    rank1.insert(rank1.end(),
+                 {{"mlp", 0, compute}, {"tp_all_reduce", compute, compute + 10, C::exposed_tp}});
+  hand.stream(0, "compute", rank0);
+  hand.stream(1, "compute", rank1);
+  return hand.done();
+}
+}  // namespace
+
+TEST_CASE("simulations differ over the ranks that both write op by op", "[match]") {
+  const TracePtr a = simulated(false, true, 60), b = simulated(true, true, 80);
+  const Steps sa = find_steps(*a), sb = find_steps(*b);
+  const Match m = match_traces(*a, sa, *b, sb);
+  const CommonDetail detail = common_detail(*a, *b, m);
+  CHECK(detail.ranks == 1);
+  CHECK(!detail.counts_passes);
+  CHECK(detail.is_counted_b == std::vector<char>{0, 1});
+  // Rank 1: compute 60 against 80, communication 10 in both; its pass is no time of its own.
+  for (const Delta& d : delta_table(*a, sa, *b, sb, DeltaBy::category, 0.02, detail)) {
+    CAPTURE(d.label);
+    CHECK(d.total_a == Approx(d.category == C::compute ? 60e-9 : 10e-9));
+    CHECK(d.total_b == Approx(d.category == C::compute ? 80e-9 : 10e-9));
+  }
+  // Rank 0 is the slowest, in detail in B alone: 100 ns of passes on both sides.
+  const Waterfall w = waterfall(*a, sa, *b, sb, m);
+  CHECK(w.counts_passes);
+  for (const auto& bar : w.bars) CHECK(bar.seconds == Approx(0));
+}
+
+TEST_CASE("simulations without a rank in detail in both differ by their passes", "[match]") {
+  const TracePtr a = simulated(false, true, 60), b = simulated(true, false, 80);
+  const Steps sa = find_steps(*a), sb = find_steps(*b);
+  const CommonDetail detail = common_detail(*a, *b, match_traces(*a, sa, *b, sb));
+  CHECK(detail.counts_passes);
+  CHECK(detail.ranks == 2);
+  // A rank's mean of the passes: (100 + 70) / 2 against (100 + 90) / 2.
+  const auto rows = delta_table(*a, sa, *b, sb, DeltaBy::category, 0.02, detail);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].total_a == Approx(85e-9));
+  CHECK(rows[0].total_b == Approx(95e-9));
+}
+
+TEST_CASE("simulations in one detail and measured traces are compared whole", "[match]") {
+  const TracePtr a = simulated(true, true, 60), b = simulated(true, true, 80);
+  const Steps sa = find_steps(*a), sb = find_steps(*b);
+  CHECK(common_detail(*a, *b, match_traces(*a, sa, *b, sb)).is_counted_a.empty());
+  const TracePtr measured = job(1, false, 0), other = simulated(true, false, 60);
+  const Steps sm = find_steps(*measured), so = find_steps(*other);
+  CHECK(common_detail(*measured, *other, match_traces(*measured, sm, *other, so))
+            .is_counted_a.empty());
+}

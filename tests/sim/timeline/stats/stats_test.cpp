@@ -181,6 +181,7 @@ TEST_CASE("the slow rank of many has the highest straggler score", "[stats]") {
   CHECK(ranks[5].straggler_score == Approx(0.3));
   CHECK(ranks[4].straggler_score == Approx(0).margin(1e-12));
   CHECK(ranks_by_slowness(ranks).front() == 5);
+  CHECK(stragglers(ranks) == std::vector<RankId>{5});
   CHECK(rank_heat(ranks, Heat::straggler_score)[5] == 1);
 }
 
