@@ -9,7 +9,8 @@ namespace stepcast::gui {
 const std::vector<ActionSpec>& action_specs() {
   static const std::vector<ActionSpec> specs{
       {"open", "File", "Open trace...", "Ctrl+O",
-       "Open one or several traces: stepcast, Chrome/Perfetto JSON, PyTorch profiler, .gz"},
+       "Open one or several traces: stepcast, Chrome/Perfetto JSON, PyTorch profiler, .gz; or "
+       "what stepcast import reads: Nsight Systems' SQLite export, Chakra, GOAL, workloads"},
       {"open_folder", "File", "Open folder...", "Ctrl+Shift+O",
        "Open a folder with one trace per rank, merged"},
       {"compare", "File", "Compare with...", "Ctrl+Shift+C", "Open a second trace as B"},

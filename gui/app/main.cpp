@@ -30,7 +30,9 @@ int main(int argc, char** argv) {
   parser.addHelpOption();
   parser.addPositionalArgument("trace",
                                "Trace files or folders: stepcast, Chrome/Perfetto JSON, PyTorch "
-                               "profiler; plain, .gz or .zst. Several are merged, one rank each.",
+                               "profiler; plain, .gz or .zst. Several are merged, one rank each. "
+                               "Others go through stepcast import: an SQLite export of Nsight "
+                               "Systems, Chakra, GOAL, workloads.",
                                "[trace...]");
   const QCommandLineOption compare({"b", "compare"}, "Open this trace as B and compare.", "trace");
   const QCommandLineOption light("light", "Light theme.");

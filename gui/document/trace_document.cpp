@@ -30,6 +30,23 @@ void TraceDocument::open(const QStringList& paths, const QString& cache_folder) 
   close();
   paths_ = paths;
   is_loading_ = true;
+  if (!TraceImport::is_needed(paths)) {
+    read(paths, cache_folder, {});
+    return;
+  }
+  emit progressed(-1, "stepcast import reads " + QFileInfo(paths.front()).fileName());
+  importing_.start(paths, [this](const TraceImport::Answer& answer) {
+    if (!answer.trace.isEmpty()) {
+      read({answer.trace}, {}, answer.anomalies);  // the file is gone tomorrow: no cache of it
+      return;
+    }
+    is_loading_ = false;
+    emit failed(answer.problem);
+  });
+}
+
+void TraceDocument::read(const QStringList& files_to_read, const QString& cache_folder,
+                         const Anomalies& imported) {
   reading_stop_ = std::stop_source();
   trace::OpenOptions options;
   options.threads = worker_threads();
@@ -62,12 +79,13 @@ void TraceDocument::open(const QStringList& paths, const QString& cache_folder) 
         Qt::QueuedConnection);
   };
   std::vector<std::string> files;
-  for (const QString& path : paths) files.push_back(path.toStdString());
+  for (const QString& path : files_to_read) files.push_back(path.toStdString());
   emit progressed(-1, "opening");
   reading_.start([files, options](std::stop_token) { return trace::open_trace(files, options); },
-                 [this](trace::OpenResult result) {
+                 [this, imported](trace::OpenResult result) {
                    is_loading_ = false;
                    report_ = std::move(result.report);
+                   report_.anomalies.add(imported);
                    show(std::move(result.trace), true);
                  },
                  [this](const QString& problem) {
@@ -79,10 +97,15 @@ void TraceDocument::open(const QStringList& paths, const QString& cache_folder) 
 void TraceDocument::cancel() {
   // Only the reader's own token: it answers with what was read, and that answer is wanted.
   reading_stop_.request_stop();
+  if (!importing_.is_running()) return;
+  importing_.stop();
+  is_loading_ = false;
+  emit failed("Importing was stopped; nothing was read of " + paths_.join(", "));
 }
 
 void TraceDocument::close() {
   reading_stop_.request_stop();
+  importing_.stop();
   reading_.stop();
   deriving_.stop();
   is_loading_ = false;

@@ -35,6 +35,57 @@ class WindowTest : public stepcast::tests::WindowFixture {
     QVERIFY(failed[0][0].toString().contains("nothing.json"));
     QVERIFY(!window_->workspace().a.is_open());
   }
+  void a_file_of_another_format_is_imported_first() {
+    if (SimulationQueue::find_program().isEmpty()) QSKIP("the stepcast program is not built");
+    QFile goal(home_.filePath("two.goal"));
+    QVERIFY(goal.open(QIODevice::WriteOnly));
+    goal.write(
+        "num_ranks 2\n"
+        "rank 0 {\nl1: calc 1000\nl2: send 4096b to 1 tag 5\nl2 requires l1\n}\n"
+        "rank 1 {\nl1: recv 4096b from 0 tag 5\nl2: calc 2000\nl2 requires l1\n}\n");
+    goal.close();
+    window_->open({goal.fileName()});
+    QVERIFY(window_->workspace().a.is_loading());
+    QVERIFY(wait_until([this] { return is_derived(0); }));
+    const auto& store = window_->workspace().a.trace();
+    QCOMPARE(store.ranks().size(), std::size_t{2});
+    QCOMPARE(store.slices(), std::size_t{4});
+    // The session, the recent list and the title keep what the person named.
+    QCOMPARE(window_->workspace().a.paths(), QStringList{goal.fileName()});
+    QCOMPARE(window_->workspace().a.title(), QString("two.goal"));
+  }
+  void what_nobody_reads_is_told_with_the_known_formats() {
+    if (SimulationQueue::find_program().isEmpty()) QSKIP("the stepcast program is not built");
+    QFile text(home_.filePath("letter.txt"));
+    QVERIFY(text.open(QIODevice::WriteOnly));
+    text.write("Dear reader,\n");
+    text.close();
+    QSignalSpy failed(&window_->workspace().a, &TraceDocument::failed);
+    window_->open({text.fileName()});
+    QVERIFY(wait_until([&] { return failed.count() == 1; }));
+    QVERIFY2(failed[0][0].toString().contains("nsys"), qPrintable(failed[0][0].toString()));
+    QVERIFY(!window_->workspace().a.is_loading());
+  }
+  void an_import_can_be_stopped() {
+    // A program that never ends in the place of stepcast.
+    QFile slow(home_.filePath("slow.sh"));
+    QVERIFY(slow.open(QIODevice::WriteOnly));
+    slow.write("#!/bin/sh\nexec sleep 100\n");
+    slow.close();
+    slow.setPermissions(QFile::ReadOwner | QFile::ExeOwner);
+    const QByteArray former = qgetenv("STEPCAST");
+    qputenv("STEPCAST", slow.fileName().toUtf8());
+    QSignalSpy failed(&window_->workspace().a, &TraceDocument::failed);
+    QElapsedTimer watch;
+    watch.start();
+    window_->open({slow.fileName()});
+    QVERIFY(window_->workspace().a.is_loading());
+    QTest::keyClick(window_.get(), Qt::Key_Period, Qt::ControlModifier);
+    qputenv("STEPCAST", former);
+    QCOMPARE(failed.count(), 1);
+    QVERIFY(!window_->workspace().a.is_loading());
+    QVERIFY(watch.elapsed() < 5000);
+  }
   void keys_zoom_pan_fit_and_undo() {
     open_a();
     view().setFocus();
