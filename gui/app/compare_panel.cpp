@@ -21,8 +21,9 @@ QString detail_note(const trace::CommonDetail& detail) {
                    "<br>No rank is written op by op in both: Differences counts passes of the "
                    "%L1 ranks in both, with what lies inside of them")
                    .arg(detail.ranks)
-             : QString("<br>Differences counts the %L1 ranks that both traces write op by op")
-                   .arg(detail.ranks);
+             : QString("<br>Differences counts the %1 that both traces write op by op")
+                   .arg(detail.ranks == 1 ? QString("one rank")
+                                          : QString("%L1 ranks").arg(detail.ranks));
 }
 }  // namespace
 

@@ -200,7 +200,8 @@ void OverviewView::paintEvent(QPaintEvent*) {
 
 /// Names left of the strip: stragglers first, then others where there is room.
 void OverviewView::paint_names(QPainter& p, const QRectF& s) const {
-  constexpr double kMark = 4;  // half of a mark's height in pixels
+  constexpr double kMark = 4;   // half of a mark's height in pixels
+  constexpr int kNameGap = 16;  // pixels that names leave at both sides, a mark beside the strip
   const QFontMetrics metrics(p.font(), p.device());
   const double row = s.height() / static_cast<double>(std::max<std::size_t>(1, order_.size()));
   std::vector<double> taken;
@@ -211,10 +212,10 @@ void OverviewView::paint_names(QPainter& p, const QRectF& s) const {
     });
     if (!is_free) return;
     taken.push_back(y);
-    p.drawText(QRectF(6, y - metrics.height() / 2.0, kLeft - 14, metrics.height()),
+    p.drawText(QRectF(6, y - metrics.height() / 2.0, kLeft - kNameGap, metrics.height()),
                Qt::AlignRight | Qt::AlignVCenter,
                metrics.elidedText(QString::fromStdString(trace_->ranks()[order_[i]].label),
-                                  Qt::ElideMiddle, kLeft - 14));
+                                  Qt::ElideMiddle, kLeft - kNameGap));
   };
   p.setPen(theme().slower);
   p.setBrush(theme().slower);

@@ -18,8 +18,11 @@ class BoundFilter::Bound::Scan {
   Scan(const Bound& bound, std::size_t limit, std::stop_token stop)
       : bound_(bound), trace_(*bound.trace), limit_(limit), stop_(std::move(stop)) {}
 
-  Hits find(LaneId from, LaneId to) {
+  /// `room`: hits that the answer will have to hold, those of others included. Untouched room costs
+  /// addresses alone; growing would move millions of hits again and again.
+  Hits find(LaneId from, LaneId to, std::size_t room) {
     Hits hits;
+    hits.slices.reserve(std::min(limit_, room));
     for (LaneId lane = from; lane < to; ++lane) {
       if (!bound_.lane_passes(lane)) continue;
       const LaneInfo& l = trace_.lanes()[lane];
@@ -49,9 +52,9 @@ class BoundFilter::Bound::Scan {
       found += mask[i];
     }
     hits.total += found;
-    const std::size_t room = std::min<std::size_t>(limit_ - hits.slices.size(), found);
+    const std::size_t taken = std::min<std::size_t>(limit_ - hits.slices.size(), found);
     hits.slices.insert(hits.slices.end(), passed.begin(),
-                       passed.begin() + static_cast<std::ptrdiff_t>(room));
+                       passed.begin() + static_cast<std::ptrdiff_t>(taken));
   }
   void keep_ops(const std::vector<char>& passes, SliceId first, std::uint32_t count,
                 Mask& mask) const {
@@ -134,18 +137,17 @@ class BoundFilter::Bound::Scan {
 BoundFilter::Hits BoundFilter::find(std::size_t limit, std::stop_token stop) const {
   const auto& lanes = bound_->trace->lanes();
   const auto all = static_cast<LaneId>(lanes.size());
-  if (bound_->trace->slices() < kSlicesForTwo)
-    return Bound::Scan(*bound_, limit, stop).find(0, all);
+  const std::size_t slices = bound_->trace->slices();
+  if (slices < kSlicesForTwo) return Bound::Scan(*bound_, limit, stop).find(0, all, slices);
   // Two halves of the slices side by side; lanes are in order of their slices.
-  const auto half =
-      static_cast<LaneId>(std::partition_point(lanes.begin(), lanes.end(),
-                                               [&](const LaneInfo& l) {
-                                                 return l.first < bound_->trace->slices() / 2;
-                                               }) -
-                          lanes.begin());
-  auto second = std::async(std::launch::async,
-                           [&] { return Bound::Scan(*bound_, limit, stop).find(half, all); });
-  Hits hits = Bound::Scan(*bound_, limit, stop).find(0, half);
+  const auto half = static_cast<LaneId>(
+      std::partition_point(lanes.begin(), lanes.end(),
+                           [&](const LaneInfo& l) { return l.first < slices / 2; }) -
+      lanes.begin());
+  auto second = std::async(std::launch::async, [&] {
+    return Bound::Scan(*bound_, limit, stop).find(half, all, slices);
+  });
+  Hits hits = Bound::Scan(*bound_, limit, stop).find(0, half, slices);
   const Hits more = second.get();
   hits.total += more.total;
   hits.is_complete = hits.is_complete && more.is_complete;
