@@ -46,14 +46,21 @@ FabricFit fit_of(const std::string& transport, const std::vector<double>& p, boo
   return fit;
 }
 
+/// The model of one run under a fit, whatever software the run names.
+CollectiveModel model_of(const MultiNodeRun& run, CollectiveProfile& profile,
+                         const FabricFit& fit) {
+  profile.fabrics = {fit};
+  FabricSpec fabric = fabric_of(run);
+  fabric.transport = fit.transport;
+  return CollectiveModel(profile, run.node, fabric);
+}
+
 /// Mean |log(predicted / measured)|; each run counts alike, whatever its number of sizes.
 double loss_of(const std::vector<MultiNodeRun>& runs,
                std::map<std::string, CollectiveProfile>& profiles, const FabricFit& fit) {
   double sum = 0;
   for (const MultiNodeRun& run : runs) {
-    CollectiveProfile& profile = profiles.at(run.gpu);
-    profile.fabrics = {fit};
-    const CollectiveModel model(profile, run.node, fabric_of(run));
+    const CollectiveModel model = model_of(run, profiles.at(run.gpu), fit);
     const BytesPerSecond port = run.node.nic_bandwidth * static_cast<double>(run.node.nics);
     double run_sum = 0, weights = 0;
     for (const auto& [bytes, seconds] : run.points) {
@@ -81,9 +88,7 @@ std::pair<double, double> spread_of(const std::vector<MultiNodeRun>& runs,
   constexpr double kUnseen = 1.25, kNormal90 = 1.645;
   std::vector<double> small, large;
   for (const MultiNodeRun& run : runs) {
-    CollectiveProfile& profile = profiles.at(run.gpu);
-    profile.fabrics = {fit};
-    const CollectiveModel model(profile, run.node, fabric_of(run));
+    const CollectiveModel model = model_of(run, profiles.at(run.gpu), fit);
     const BytesPerSecond port = run.node.nic_bandwidth * static_cast<double>(run.node.nics);
     for (const auto& [bytes, seconds] : run.points)
       (bytes < 1048576 ? small : large)
@@ -98,16 +103,18 @@ std::pair<double, double> spread_of(const std::vector<MultiNodeRun>& runs,
   return {sigma(small), sigma(large)};
 }
 
-FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& runs,
-                 const std::string& data_root) {
+/// Profiles of the GPUs that the runs name, with their curves inside a node.
+std::map<std::string, CollectiveProfile> profiles_of(const std::vector<MultiNodeRun>& runs,
+                                                     const std::string& data_root) {
   std::map<std::string, CollectiveProfile> profiles;
-  std::set<std::string> sources;
-  for (const MultiNodeRun& run : runs) {
+  for (const MultiNodeRun& run : runs)
     if (!profiles.contains(run.gpu))
       profiles[run.gpu] = fit_one_node_collectives(run.gpu, data_root, nullptr);
-    sources.insert(run.source);
-  }
-  // Starts: the latencies that NCCL's tuner assumes of any network (2.7, 5 and 14 us).
+  return profiles;
+}
+
+/// Starts: the latencies that NCCL's tuner assumes of any network (2.7, 5 and 14 us).
+std::vector<SearchedParameter> ranges_of_any_network() {
   std::vector<SearchedParameter> ranges(kParameters);
   ranges[base_us] = {10, 1, 300};
   ranges[ring_us] = {2.7, 0.3, 300};
@@ -119,17 +126,32 @@ FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& 
   ranges[pair] = {0.8, 0.1, 0.99};
   ranges[ll] = {0.5, 0.02, 1};
   ranges[ll_half_B] = {3e7, 1e5, 1e10};
-  FabricFit best;
+  return ranges;
+}
+
+/// A fit and where its parameters came to lie.
+struct Fitted {
+  FabricFit fit;
+  std::vector<double> parameters;
+};
+
+/// `ranges` start at what is believed of the network; a parameter that no run speaks of stays
+/// there. `is_first`: ring and Simple steps stay in proportion to the tree's instead, which
+/// all-reduces of any size reveal.
+Fitted fitted(const std::string& transport, const std::vector<MultiNodeRun>& runs,
+              const std::string& data_root, const std::vector<SearchedParameter>& ranges,
+              bool is_first) {
+  std::map<std::string, CollectiveProfile> profiles = profiles_of(runs, data_root);
+  Fitted best;
   double best_loss = INFINITY;
   for (const auto& [ll128, two_node_tree] : {std::pair{true, false}, std::pair{false, false},
                                              std::pair{true, true}, std::pair{false, true}}) {
     const bool has_ll128 = ll128, has_tree = two_node_tree;  // bindings cannot be captured
     const auto loss = [&](const std::vector<double>& p) {
-      // A parameter that no run speaks of stays at its start; ring and Simple steps stay in
-      // proportion to the tree's, which all-reduces of any size reveal.
       const auto off = [&](std::size_t i) { return std::log(p[i] / ranges[i].start); };
-      double pull = std::fabs(off(ring_us) - off(tree_us)) +
-                    std::fabs(off(simple_us) - std::max(0.0, off(tree_us)));
+      double pull = is_first ? std::fabs(off(ring_us) - off(tree_us)) +
+                                   std::fabs(off(simple_us) - std::max(0.0, off(tree_us)))
+                             : std::fabs(off(ring_us)) + std::fabs(off(simple_us));
       for (const std::size_t i : {base_us, tree_us, large, half_B, all_to_all, pair, ll, ll_half_B})
         pull += std::fabs(off(i));
       return loss_of(runs, profiles, fit_of(transport, p, has_ll128, has_tree)) + 5e-4 * pull;
@@ -137,27 +159,42 @@ FabricFit fitted(const std::string& transport, const std::vector<MultiNodeRun>& 
     const std::vector<double> found = pattern_search(ranges, loss);
     if (loss(found) < best_loss) {
       best_loss = loss(found);
-      best = fit_of(transport, found, has_ll128, has_tree);
+      best = {fit_of(transport, found, has_ll128, has_tree), found};
     }
   }
-  const auto [under, from] = spread_of(runs, profiles, best);
-  if (under > 0) best.small_sigma = under;
-  if (from > 0) best.large_sigma = from;
-  best.source = joined({sources.begin(), sources.end()}, "; ");
+  const auto [under, from] = spread_of(runs, profiles, best.fit);
+  if (under > 0) best.fit.small_sigma = under;
+  if (from > 0) best.fit.large_sigma = from;
+  std::set<std::string> sources;
+  for (const MultiNodeRun& run : runs) sources.insert(run.source);
+  best.fit.source = joined({sources.begin(), sources.end()}, "; ");
   return best;
 }
 }  // namespace
 
 std::vector<FabricFit> fit_fabrics(const std::string& data_root, const RunFilter& filter) {
-  std::map<std::string, std::vector<MultiNodeRun>> by_transport;
+  std::map<std::string, std::map<std::string, std::vector<MultiNodeRun>>> families;
   for (MultiNodeRun& run : multi_node_runs(data_root)) {
     if (filter)
       std::erase_if(run.points, [&](const auto& point) { return !filter(run, point.first); });
-    if (!run.points.empty()) by_transport[run.transport].push_back(std::move(run));
+    if (!run.points.empty())
+      families[family_of(run.transport)][run.transport].push_back(std::move(run));
   }
   std::vector<FabricFit> fits;
-  for (const auto& [transport, runs] : by_transport)
-    fits.push_back(fitted(transport, runs, data_root));
+  for (const auto& [family, variants] : families) {
+    std::vector<MultiNodeRun> all;
+    for (const auto& [name, runs] : variants) all.insert(all.end(), runs.begin(), runs.end());
+    const Fitted common = fitted(family, all, data_root, ranges_of_any_network(), true);
+    fits.push_back(common.fit);
+    std::vector<SearchedParameter> near = ranges_of_any_network();
+    for (std::size_t i = 0; i < near.size(); ++i) near[i].start = common.parameters[i];
+    for (const auto& [name, runs] : variants)
+      if (name != family) fits.push_back(fitted(name, runs, data_root, near, false).fit);
+  }
   return fits;
+}
+
+std::string family_of(const std::string& transport) {
+  return transport.substr(0, transport.find('-'));
 }
 }  // namespace stepcast

@@ -37,6 +37,19 @@ std::string transport_of(const std::string& fabric) {
   return "";
 }
 
+/// The transport with the software that changes how it behaves. On Slingshot NCCL 2.18 still used
+/// LL128 where 2.21 does not, and the provider's variables for MPI's all-to-all triple small
+/// all-gathers (argonne-lcf/alcf-nccl-tests@385be336, environments 3 to 5). The plain name: the
+/// newer library without those variables.
+std::string with_software(const std::string& transport, const std::string& library,
+                          const std::string& note) {
+  if (transport != "slingshot") return transport;
+  std::string name = transport;
+  if (note.find("all-to-all variables") != std::string::npos) name += "-a2a";
+  if (library.find("2.18") != std::string::npos) name += "-nccl2.18";
+  return name == transport ? name + "-nccl2.21" : name;
+}
+
 struct Nics {
   int count;
   double gigabits;
@@ -131,7 +144,7 @@ std::vector<MultiNodeRun> multi_node_runs(const std::string& data_root) {
     if (!nics) continue;
     MultiNodeRun run;
     run.id = table.text(row, "log_id");
-    run.transport = transport;
+    run.transport = with_software(transport, table.text(row, "library"), table.text(row, "note"));
     run.gpu = *gpu;
     run.source = table.text(row, "source");
     run.collective = *collective;

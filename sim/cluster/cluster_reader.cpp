@@ -63,7 +63,7 @@ NodeSpec read_node(ObjectReader& reader, NodeSpec base, bool gpu_required) {
 /// (stas00/ml-engineering@744d01e1 network/README.md), and about 5 ns per metre of 30 m of fibre.
 Seconds default_hop_latency(const std::string& transport) {
   if (transport == "infiniband" || transport == "omnipath") return Seconds(0.3e-6);
-  if (transport == "slingshot") return Seconds(0.5e-6);
+  if (transport.starts_with("slingshot")) return Seconds(0.5e-6);
   if (transport == "ici") return Seconds(1.0e-6);
   return Seconds(0.9e-6);
 }
@@ -72,8 +72,19 @@ FabricSpec read_fabric(ObjectReader reader) {
   FabricSpec fabric;
   fabric.kind = reader.one_of<FabricKind>("kind", fabric.kind);
   fabric.transport = reader.text("transport", fabric.transport);
-  const std::vector<std::string> transports{"infiniband", "roce", "efa",  "slingshot",
-                                            "omnipath",   "tcp",  "tcpx", "ici"};
+  // Behind a dash: the software that the fitted behaviour belongs to.
+  const std::vector<std::string> transports{"infiniband",
+                                            "roce",
+                                            "efa",
+                                            "omnipath",
+                                            "tcp",
+                                            "tcpx",
+                                            "ici",
+                                            "slingshot",
+                                            "slingshot-nccl2.21",
+                                            "slingshot-nccl2.18",
+                                            "slingshot-a2a",
+                                            "slingshot-a2a-nccl2.18"};
   if (std::find(transports.begin(), transports.end(), fabric.transport) == transports.end())
     reader.unknown_choice("transport", fabric.transport, transports);
   fabric.nodes_per_leaf = static_cast<int>(reader.integer(

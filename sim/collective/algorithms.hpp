@@ -41,6 +41,13 @@ CollectiveTerms send_recv_terms(const Setting& setting, const Request& request);
 /// Serialisation on the scale-up links when each rank of a node sends `wire` bytes to its neighbour
 /// there.
 Seconds intra_ring_time(const Setting& setting, int ranks_per_node, double wire);
+/// What a ring adds to the time that its edges are busy with `edge_bytes`.
+/// Model: chunks follow each other round the ring, so the latencies of a whole `lap` of `steps`
+///        steps pass while the edges send other chunks: T = max(lap, busy + one step).
+/// Shown by sweeps of 8 nodes: 8 to 32 MiB of all-gather take the same 1.3 ms, a lap of seven 187
+/// us steps, and 64 MiB take 1.9 ms, of which 1.8 are bytes (argonne-lcf/alcf-nccl-tests@385be336,
+/// NCCL 2.21).
+Seconds pipelined_start(const Setting& setting, Seconds lap, double steps, double edge_bytes);
 /// Longer paths than the fitted ones (one leaf switch) add their switches to every step.
 Seconds extra_hops(const Setting& setting, const Request& request);
 /// Payload over what the fabric makes of it: large-size efficiency and the ramp of chunked

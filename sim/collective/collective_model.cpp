@@ -71,6 +71,16 @@ FabricFit assumed_fit(const std::string& transport, BytesPerSecond nic_rate) {
                  "fitted to steps, bigscience@9e64edec train/tr11-176B-ml/chronicles-prequel.md");
   return named(transport, 10, 2.7, 5.0, 14, 0.9, 1e6, 0.8, 0.8, true, source);
 }
+/// The fit of a transport with its software, else of the transport; null where neither is there.
+const FabricFit* fit_for(const CollectiveProfile& profile, const std::string& transport) {
+  const auto named = [&](const std::string& name) {
+    const auto at = std::find_if(profile.fabrics.begin(), profile.fabrics.end(),
+                                 [&](const FabricFit& fit) { return fit.transport == name; });
+    return at == profile.fabrics.end() ? nullptr : &*at;
+  };
+  const FabricFit* exact = named(transport);
+  return exact != nullptr ? exact : named(transport.substr(0, transport.find('-')));
+}
 /// How many times less than its port a node of a torus gets: a ring edge uses one of its 2 x
 /// dimensions links; all-to-all uses all of them, but each byte crosses k/4 links of every
 /// dimension of size k on average.
@@ -117,10 +127,8 @@ CollectiveTerms CollectiveModel::terms(Collective collective, Bytes buffer,
     return none;
   }
 
-  const auto fitted =
-      std::find_if(profile_.fabrics.begin(), profile_.fabrics.end(),
-                   [&](const FabricFit& fit) { return fit.transport == fabric_.transport; });
-  const bool is_fitted = fitted != profile_.fabrics.end();
+  const FabricFit* fitted = fit_for(profile_, fabric_.transport);
+  const bool is_fitted = fitted != nullptr;
   const BytesPerSecond port = node_.nic_bandwidth * static_cast<double>(node_.nics);
   BytesPerSecond share =
       port * std::min(1.0, static_cast<double>(shape.ranks_per_node) / std::max(1, node_.gpus));

@@ -30,13 +30,14 @@ std::vector<Candidate> hierarchical_candidates(const Setting& setting, const Req
     terms.algorithm = Algorithm::hierarchical;
     terms.pattern = CollectiveTerms::Pattern::ring;
     // The phases inside a node do not overlap the rings, so their whole time is a delay.
-    terms.startup =
-        setting.fit.base_latency + scatter.total + gather.total +
-        (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * between;
     terms.payload_edge_bytes = payload;
     terms.edge_bytes =
         inflated(setting.fit, payload, carried(setting.fit, protocol, false, payload),
                  &protocol == &kProtocols[2]);
+    const Seconds lap =
+        (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * between;
+    terms.startup = setting.fit.base_latency + scatter.total + gather.total +
+                    pipelined_start(setting, lap, between, terms.edge_bytes);
     candidate.believed_s = protocol.ring_inter_us * 1e-6 * between +
                            payload / (setting.share.value * protocol.ring_bandwidth);
     all.push_back(candidate);

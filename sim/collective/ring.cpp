@@ -13,6 +13,8 @@
 /// The last chunk of a step waits for the slowest edge. Source: Patarasuk and Yuan, "Bandwidth
 /// optimal all-reduce algorithms for clusters of workstations", 2009; the split into
 ///         steps inside and between nodes as NCCL's tuner counts it.
+/// Time  : chunks follow each other, so an edge waits for the first lap of a chunk or is busy with
+///         all of them, whichever is longer (pipelined_start).
 namespace stepcast {
 namespace {
 struct Steps {
@@ -39,12 +41,14 @@ std::vector<Candidate> ring_candidates(const Setting& setting, const Request& re
     CollectiveTerms& terms = candidate.terms;
     terms.algorithm = Algorithm::ring;
     terms.pattern = CollectiveTerms::Pattern::ring;
-    terms.startup =
-        setting.fit.base_latency + Seconds(protocol.ring_intra_us * 1e-6) * steps.inside +
-        (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * steps.between;
     terms.payload_edge_bytes = payload;
     terms.edge_bytes =
         inflated(setting.fit, payload, carried(setting.fit, protocol, false, payload), is_simple);
+    const Seconds lap =
+        Seconds(protocol.ring_intra_us * 1e-6) * steps.inside +
+        (inter_step(setting.fit, protocol, false) + extra_hops(setting, request)) * steps.between;
+    terms.startup =
+        setting.fit.base_latency + pipelined_start(setting, lap, steps.between, terms.edge_bytes);
     terms.intra = intra_ring_time(setting, request.shape.ranks_per_node, payload);
     // NCCL raises Simple's latency by 1.9 for all-reduces of 64 KiB per 16 ranks and more ("plateau
     // effect of ring").
@@ -57,6 +61,12 @@ std::vector<Candidate> ring_candidates(const Setting& setting, const Request& re
     all.push_back(candidate);
   }
   return all;
+}
+
+Seconds pipelined_start(const Setting& setting, Seconds lap, double steps, double edge_bytes) {
+  const Seconds last_step = lap / std::max(1.0, steps),
+                busy = Seconds(edge_bytes / setting.share.value);
+  return std::max(last_step, lap - busy);
 }
 
 Seconds intra_ring_time(const Setting& setting, int ranks_per_node, double wire) {

@@ -7,6 +7,7 @@
 #include "sim/cluster/gpu_catalogue.hpp"
 #include "sim/io/object_reader.hpp"
 #include "sim/scenario/check_tradeoffs.hpp"
+#include "sim/scenario/left_out.hpp"
 #include "sim/scenario/parts.hpp"
 #include "sim/scenario/read_data.hpp"
 #include "sim/scenario/unused_keys.hpp"
@@ -225,15 +226,15 @@ class Assembly {
         read_layout(parallel ? *parallel : ObjectReader(nothing, file_, "/parallel", problems_));
     const bool has_layout = is_sound_since(before_layout);
     const int world = has_cluster_ ? scenario_.cluster.gpus() : 0;
-    const bool fits_world = has_layout && derive_dp(world);
+    const bool fits_world = has_layout && derive_dp(world, scenario_, problems_);
 
     const std::size_t before_training = problems_.size();
-    fill_training_defaults(has_model && has_layout);
+    fill_training_defaults(merged_, scenario_, has_model && has_layout, has_cluster_);
     auto training = r.object("training");
     scenario_.training =
         read_training(training ? *training : ObjectReader(nothing, file_, "/training", problems_));
     const bool has_training = is_sound_since(before_training);
-    if (has_training) check_precision();
+    if (has_training && has_cluster_) check_precision(scenario_, problems_);
     if (has_model && has_layout && has_training)
       check_layout(scenario_.parallel, scenario_.model, scenario_.training, fits_world ? world : 0,
                    file_, problems_);
@@ -289,101 +290,6 @@ class Assembly {
     return std::all_of(problems_.list().begin() + static_cast<std::ptrdiff_t>(before),
                        problems_.list().end(),
                        [](const Problem& p) { return p.message == "is not a known key"; });
-  }
-
-  // dp left out: the world size gives it. False when tp x pp x cp does not divide the world.
-  bool derive_dp(int world) {
-    ParallelLayout& layout = scenario_.parallel;
-    if (layout.dp > 0) return true;
-    const std::int64_t model_ranks = std::int64_t{layout.tp} * layout.pp * layout.cp;
-    if (world == 0) {
-      layout.dp = 1;
-      return false;
-    }
-    layout.dp = static_cast<int>(std::max<std::int64_t>(1, world / model_ranks));
-    if (world % model_ranks == 0) {
-      scenario_.notes.push_back(
-          fmt::format("parallel.dp = {} from {} GPUs / (tp {} x pp {} x cp {})", layout.dp, world,
-                      layout.tp, layout.pp, layout.cp));
-      return true;
-    }
-    problem(
-        "/parallel",
-        fmt::format("tp x pp x cp = {} x {} x {} = {} does not divide the {} GPUs of the cluster",
-                    layout.tp, layout.pp, layout.cp, model_ranks, world),
-        fmt::format("{} GPUs would be used",
-                    std::max<std::int64_t>(model_ranks, world - world % model_ranks)));
-    return false;
-  }
-
-  // A scenario may leave out the batch and the sequence: a stated default stands in for them.
-  // Where model or layout are faulty their defaults cannot be known: a stand-in keeps that from
-  // being a second problem.
-  void fill_training_defaults(bool is_known) {
-    if (merged_.contains("training") && !merged_["training"].is_object()) return;
-    Json& training = merged_["training"];
-    if (training.is_null()) training = Json::object();
-    if (!is_known) {
-      for (const char* key : {"sequence_length", "global_batch"})
-        if (!training.contains(key)) training[key] = 1;
-      return;
-    }
-    if (has_cluster_ && !training.contains("precision")) {
-      const auto& groups = scenario_.cluster.groups;
-      const bool lacks_bf16 = std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) {
-        return !computes(g.spec.gpu, Precision::bf16);
-      });
-      if (lacks_bf16) {
-        training["precision"] = "fp16";
-        scenario_.notes.push_back(fmt::format("training.precision = fp16: {} computes no bf16",
-                                              groups.front().spec.gpu.name));
-      }
-    }
-    if (!training.contains("sequence_length")) {
-      const bool has_tokens =
-          scenario_.model.kind == ModelKind::transformer || scenario_.model.kind == ModelKind::moe;
-      const std::int64_t positions = scenario_.model.transformer.max_positions;
-      const std::int64_t tokens = !has_tokens     ? 1
-                                  : positions > 0 ? std::min<std::int64_t>(positions, 4096)
-                                                  : 4096;
-      training["sequence_length"] = tokens;
-      scenario_.notes.push_back(fmt::format("training.sequence_length = {} was not given", tokens));
-    }
-    if (training.contains("global_batch")) return;
-    const Json micro = training.value("micro_batch", Json(1));
-    const std::int64_t micro_batch = micro.is_number_integer() && micro.get<std::int64_t>() > 0 &&
-                                             micro.get<std::int64_t>() < (1 << 20)
-                                         ? micro.get<std::int64_t>()
-                                         : 1;
-    // Four micro-batches per stage leave a bubble of about a fifth; without a pipeline one is
-    // enough.
-    const std::int64_t micro_batches = scenario_.parallel.pp > 1 ? 4 * scenario_.parallel.pp : 1;
-    training["global_batch"] = micro_batch * micro_batches * scenario_.parallel.dp;
-    scenario_.notes.push_back(fmt::format(
-        "training.global_batch = {} was not given: {} micro-batches of {} on each of {} replicas",
-        micro_batch * micro_batches * scenario_.parallel.dp, micro_batches, micro_batch,
-        scenario_.parallel.dp));
-  }
-
-  static bool computes(const GpuSpec& gpu, Precision precision) {
-    return gpu.peak(precision).value > 0;
-  }
-
-  // A rate that the hardware does not have would be made up.
-  void check_precision() {
-    if (!has_cluster_) return;
-    for (const NodeGroup& group : scenario_.cluster.groups) {
-      const GpuSpec& gpu = group.spec.gpu;
-      if (computes(gpu, scenario_.training.precision)) continue;
-      std::vector<std::string> has;
-      for (const std::string& text : enum_texts<Precision>())
-        if (computes(gpu, *enum_from_text<Precision>(text))) has.push_back(text);
-      problem(
-          "/training/precision",
-          fmt::format("{} states no rate for {}", gpu.name, text_of(scenario_.training.precision)),
-          "it has " + joined(has));
-      return;
-    }
   }
 
   void check_link_events() {

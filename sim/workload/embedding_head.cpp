@@ -1,6 +1,7 @@
 #include "sim/timeline/op_names.hpp"
 #include "sim/workload/linear_ops.hpp"
 #include "sim/workload/op_makers.hpp"
+#include "sim/workload/predicted_tokens.hpp"
 #include "sim/workload/stream_ops.hpp"
 #include "sim/workload/transformer_layer.hpp"
 
@@ -121,13 +122,14 @@ LayerWork head_layer(const TransformerSpec& model, const Shard& shard, bool owns
     // Masked-token head: dense C x C on every rank, activation, norm. Pooler and next-sentence
     // classifier act on one token.
     builder.add(linear_piece(shard, {.name = op::mlm_transform,
-                                     .rows = shard.norm_tokens,
+                                     .rows = predicted_tokens(model, shard.norm_tokens),
                                      .out = model.hidden,
                                      .in = model.hidden}));
-    builder.add(
-        activation_piece(shard, op::mlm_transform, shard.norm_tokens, model.hidden, false, true));
-    builder.add(
-        norm_piece(shard, op::final_norm, model.norm, shard.norm_tokens, model.hidden, false));
+    builder.add(activation_piece(shard, op::mlm_transform,
+                                 predicted_tokens(model, shard.norm_tokens), model.hidden, false,
+                                 true));
+    builder.add(norm_piece(shard, op::final_norm, model.norm,
+                           predicted_tokens(model, shard.norm_tokens), model.hidden, false));
     builder.add(linear_piece(
         shard, {.name = op::pooler, .rows = shard.batch, .out = model.hidden, .in = model.hidden}));
     const std::int64_t c = model.hidden;
@@ -139,11 +141,11 @@ LayerWork head_layer(const TransformerSpec& model, const Shard& shard, bool owns
   wide.precision = shard.storage();
   const Shard head_shard(wide, shard.layout);
   builder.add(linear_piece(head_shard, {.name = op::head,
-                                        .rows = shard.tokens,
+                                        .rows = predicted_tokens(model, shard.tokens),
                                         .out = columns,
                                         .in = model.hidden,
                                         .split = Split::column}));
-  const std::int64_t logits = shard.tokens * columns;
+  const std::int64_t logits = predicted_tokens(model, shard.tokens) * columns;
   builder.add(loss_piece(shard, logits));
   // Beside what is kept: the logits or their gradient in storage precision, for losses of plain
   // PyTorch (eager, or outside the compiled blocks) one more fp32 copy, and the whole input for the

@@ -1,8 +1,11 @@
 #include "sim/workload/model_blocks.hpp"
 
+#include <cmath>
+
 #include "sim/core/assert.hpp"
 #include "sim/workload/op_makers.hpp"
 #include "sim/workload/other_models.hpp"
+#include "sim/workload/predicted_tokens.hpp"
 
 namespace stepcast {
 
@@ -59,9 +62,11 @@ double transformer_forward(const TransformerSpec& t, double tokens) {
     else
       weights += mlp_weights(t, t.ffn);
   }
-  weights += d(t.hidden) * d(t.vocab);
-  if (t.is_encoder_with_mlm_head) weights += d(t.hidden) * d(t.hidden);
-  return 2 * tokens * weights + 2 * tokens * tokens * d(t.heads) * dims * d(t.layers);
+  double head = d(t.hidden) * d(t.vocab);
+  if (t.is_encoder_with_mlm_head) head += d(t.hidden) * d(t.hidden);
+  const double predicted = d(predicted_tokens(t, std::llround(tokens)));
+  return 2 * tokens * weights + 2 * predicted * head +
+         2 * tokens * tokens * d(t.heads) * dims * d(t.layers);
 }
 }  // namespace
 

@@ -11,8 +11,8 @@
 #include "sim/data/advice.hpp"
 #include "sim/engine/lowering/cycle_plan.hpp"
 #include "sim/engine/lowering/lowering.hpp"
+#include "sim/engine/lowering/simulate_sync.hpp"
 #include "sim/engine/lowering/step_series.hpp"
-#include "sim/engine/lowering/sync_lowering.hpp"
 #include "sim/engine/lowering/warnings.hpp"
 #include "sim/profile/parameters.hpp"
 

@@ -1,9 +1,20 @@
 #pragma once
-#include "sim/engine/simulate.hpp"
+#include "sim/data/loader_site.hpp"
+#include "sim/engine/lowering/program_lowering.hpp"
+#include "sim/profile/profile.hpp"
+#include "sim/scenario/scenario.hpp"
+#include "sim/sync/sync_job.hpp"
 
 namespace stepcast {
-/// Simulates a scenario that is not in lockstep and fills what a forecast says of a step;
-/// SyncOutcome holds the rest.
-void simulate_sync(const Scenario& scenario, const StepGraph& graph, const Profile& profile,
-                   const SimulateOptions& options, Forecast& forecast);
+/// What the loop of a run out of lockstep needs, and what is known of it.
+struct LoweredSync {
+  SyncJob job;
+  LoaderSite site;  // of whole steps; empty without data loading
+  Doubts doubts;    // of the first worker's step
+};
+
+/// Scenario out of lockstep -> workers, servers and links: each replica's step as one block of
+/// compute with the exchanges it feeds.
+LoweredSync lower_sync(const Scenario& scenario, const StepGraph& graph, const ModelWork& work,
+                       const Profile& profile);
 }  // namespace stepcast

@@ -1,5 +1,6 @@
 #include <iostream>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "calibrate/tables/collective_tables.hpp"
@@ -27,7 +28,7 @@ std::map<std::string, ErrorSummary> errors_left_aside(const std::string& data,
     const BytesPerSecond port = run.node.nic_bandwidth * static_cast<double>(run.node.nics);
     for (const auto& [bytes, seconds] : run.points)
       if (bytes >= kLarge_B && !is_used(run, bytes))
-        errors[run.transport].add(
+        errors[family_of(run.transport)].add(
             model
                 .uncontended_time(run.collective, Bytes(static_cast<std::int64_t>(bytes)),
                                   run.shape, port)
@@ -48,6 +49,16 @@ TEST_CASE("fabrics fitted to two-node runs predict eight and more nodes",
   REQUIRE(errors.contains("slingshot"));
   REQUIRE(errors.at("slingshot").errors.size() > 50);
   CHECK(errors.at("slingshot").absolute(0.5) <= 0.25);
+}
+
+TEST_CASE("fabrics fitted to one half of the runs by a hash of their names predict the other",
+          "[fidelity][collective]") {
+  STEPCAST_NEEDS_SHARED_DATA(data);
+  const auto errors = errors_left_aside(data, [](const MultiNodeRun& run, double) {
+    return std::accumulate(run.id.begin(), run.id.end(), 0) % 2 == 0;
+  });
+  REQUIRE(errors.at("slingshot").errors.size() > 50);
+  CHECK(errors.at("slingshot").absolute(0.5) <= 0.15);
 }
 
 TEST_CASE("fabrics fitted to every second size predict the others", "[fidelity][collective]") {

@@ -30,7 +30,7 @@ TEST_CASE("one set of parameters per transport follows all its good multi-node r
                                 port)
               .value;
       errors.add(time, seconds);
-      (bytes >= 1048576 ? large : small)[run.transport].add(time, seconds);
+      (bytes >= 1048576 ? large : small)[family_of(run.transport)].add(time, seconds);
     }
     std::cout << run.id << ": " << errors.text() << '\n';
   }

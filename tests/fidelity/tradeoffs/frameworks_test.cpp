@@ -49,9 +49,11 @@ TEST_CASE("Horovod's scaling efficiency at 512 GPUs is predicted within 15 per c
           "[tradeoffs]") {
   STEPCAST_NEEDS_SHARED_DATA(data);
   const CsvTable table = CsvTable::read(data + "/measured/compression.csv").value_or_throw();
-  // 128 servers of four P100, 25 Gbit/s RoCE. One P100: 142 img/s of Inception V3 and 154 of VGG-16
-  // at batch 64 (TensorFlow's published benchmarks of 2017, quoted from memory); V100 kernels
-  // slowed to that pace stand for the P100's.
+  // 128 servers of four Pascal GPUs, 25 Gbit/s RoCE, tf_cnn_benchmarks at batch 64
+  // (horovod/horovod@27743d08 docs/benchmarks.rst). One P100 of a DGX-1: 142 img/s of Inception V3
+  // and 154 of VGG-16 at batch 64 (the same benchmark, May 2017: tensorflow/tensorflow@5984ffef
+  // tensorflow/docs_src/performance/benchmarks.md); V100 kernels slowed to that pace stand for the
+  // P100's.
   struct Case {
     const char* model;
     const char* workload;
@@ -84,9 +86,11 @@ TEST_CASE("what BytePS gains from sending little is predicted within 15 per cent
                top = row(table, "BytePS", "topk", workload);
   REQUIRE(none > 0);
   REQUIRE(random > 0);
-  // 4 machines of 8 V100 at 25 Gbit/s. Batch 32 a GPU, 200 epochs of 50,000 images (the
-  // repository's example, from memory): 9766 steps. Run with randomk, whose messages are
-  // negligible, the whole step is compute and software: that sets the scale.
+  // 4 machines of 8 V100 at 25 Gbit/s, 200 epochs (bytedance/byteps@a7db8f31
+  // docs/gradient-compression.md); CIFAR-100's 50,000 training images and 32 a GPU
+  // (example/mxnet/train_cifar100_byteps_gc.py@055dd35f, its default; the reproduction guide beside
+  // it gives --batch-size 32): 9766 steps. Run with randomk, whose messages are negligible, the
+  // whole step is compute and software: that sets the scale.
   constexpr double kSteps = 200 * 50000.0 / (32 * 32);
   const std::string job =
       R"({ "stepcast": 1, "model": { "preset": "resnet-18-cifar" }, "training": { "micro_batch": 32, "precision": "fp32", "optimizer": "sgd", "gradient_clip": false },

@@ -180,3 +180,42 @@ TEST_CASE("a torus ring uses every direction that the group spans", "[collective
   REQUIRE(model.uncontended_time(Collective::all_reduce, 6_GB, {64, 64, 1, 3}, 300_GBps).value ==
           Approx(expected));
 }
+
+TEST_CASE("a ring waits for its lap or is busy with bytes and not one after the other",
+          "[collective]") {
+  // All-gather over five nodes of one rank in the Simple protocol with 100 us a step: four steps
+  // make a lap of 400 us. (n-1)/n S at 50 GB/s: 6.25 MB keep an edge busy for 100 us, so the lap
+  // decides; 62.5 MB for 1000 us, and the last chunk's step of 100 us follows.
+  CollectiveProfile profile = ideal();
+  profile.fabrics[0].simple_step_latency = Seconds(100e-6);
+  profile.fabrics[0].ll128 = false;
+  const CollectiveModel model(profile, node_of(1), flat(), Algorithm::ring);
+  const auto time = [&](double bytes) {
+    return model
+        .uncontended_time(Collective::all_gather, Bytes(static_cast<std::int64_t>(bytes)),
+                          {5, 5, 1, 1}, 50_GBps)
+        .value;
+  };
+  CHECK(time(6.25e6) == Approx(400e-6));
+  CHECK(time(62.5e6) == Approx(1100e-6));
+}
+
+TEST_CASE("a transport with its software takes its own fit and the transport's where it has none",
+          "[collective]") {
+  // Two nodes of one rank: S/2 at 50 GB/s x efficiency. 1 GB: 10 ms at 1.0 and 20 ms at 0.5.
+  CollectiveProfile profile = ideal();
+  profile.fabrics[0].transport = "slingshot";
+  profile.fabrics.push_back(profile.fabrics[0]);
+  profile.fabrics[1].transport = "slingshot-nccl2.18";
+  profile.fabrics[1].large_efficiency = 0.5;
+  const auto time = [&](const char* transport) {
+    FabricSpec fabric = flat();
+    fabric.transport = transport;
+    return CollectiveModel(profile, node_of(1), fabric, Algorithm::ring)
+        .uncontended_time(Collective::all_gather, 1_GB, {2, 2, 1, 1}, 50_GBps)
+        .value;
+  };
+  CHECK(time("slingshot") == Approx(0.010));
+  CHECK(time("slingshot-nccl2.18") == Approx(0.020));
+  CHECK(time("slingshot-nccl2.21") == Approx(0.010));
+}

@@ -236,3 +236,14 @@ TEST_CASE("parallel blocks share one norm and one pair of collectives", "[transf
   REQUIRE(flops(one.forward) == flops(two.forward));
   REQUIRE(flops(one.backward) == flops(two.backward));
 }
+
+TEST_CASE("BERT's head predicts the masked tokens only", "[transformer]") {
+  // 4 sequences of 128 tokens, 20 masked in each: 80 rows through the transform (1024 x 1024) and
+  // the vocabulary (30522, padded to 239 x 128 = 30592); the pooler takes one token of each
+  // sequence.
+  const ModelWork work = model_work(
+      preset("bert-large"),
+      training(R"({"global_batch": 4, "micro_batch": 4, "sequence_length": 128})"), layout("{}"));
+  const double c = 1024, forward = 2 * 80 * c * c + 2 * 80 * c * 30592 + 2 * 4 * c * c;
+  REQUIRE(flops(kind(work, "head").forward) == Approx(forward).epsilon(1e-12));
+}
