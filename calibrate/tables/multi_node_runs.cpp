@@ -39,15 +39,15 @@ std::string transport_of(const std::string& fabric) {
 
 /// The transport with the software that changes how it behaves. On Slingshot NCCL 2.18 still used
 /// LL128 where 2.21 does not, and the provider's variables for MPI's all-to-all triple small
-/// all-gathers (argonne-lcf/alcf-nccl-tests@385be336, environments 3 to 5). The plain name: the
-/// newer library without those variables.
+/// all-gathers (argonne-lcf/alcf-nccl-tests@385be336, environments 3 to 5). The plain name:
+/// software that the run does not state.
 std::string with_software(const std::string& transport, const std::string& library,
                           const std::string& note) {
   if (transport != "slingshot") return transport;
-  std::string name = transport;
-  if (note.find("all-to-all variables") != std::string::npos) name += "-a2a";
-  if (library.find("2.18") != std::string::npos) name += "-nccl2.18";
-  return name == transport ? name + "-nccl2.21" : name;
+  const bool has_variables = note.find("all-to-all variables") != std::string::npos;
+  const std::string name = has_variables ? transport + "-a2a" : transport;
+  if (library.find("2.18") != std::string::npos) return name + "-nccl2.18";
+  return library.find("2.21") != std::string::npos && !has_variables ? name + "-nccl2.21" : name;
 }
 
 struct Nics {

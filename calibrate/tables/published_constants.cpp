@@ -35,7 +35,7 @@ std::map<std::string, HostFit> published_host_fits() {
       {"pytorch", {12, 15, 0.2, 0.6, traces, kHostSigma, 0.03}},
       {"pytorch-2020",
        {20, 25, 0.2, 0.6, std::string(traces) + "; the 1.x dispatcher's upper end", kHostSigma,
-        kMiddle}},
+        0.15}},
       {"megatron",
        {15, 20, 0.2, 0.6, std::string(traces) + "; fused modules carry more Python per launch",
         kHostSigma, 0.06}},
@@ -50,7 +50,7 @@ std::map<std::string, HostFit> published_host_fits() {
         kHostSigma, kMiddle}},
       {"tensorflow",
        {10, 10, 0.2, 1.0, "graph executor: one kernel launch per node, no Python", kHostSigma,
-        kMiddle}},
+        0.14}},
   };
 }
 

@@ -7,6 +7,7 @@
 #include "sim/core/random.hpp"
 #include "sim/data/advice.hpp"
 #include "sim/engine/lowering/sync_lowering.hpp"
+#include "sim/graph/gradient_reduce.hpp"
 
 namespace stepcast {
 namespace {

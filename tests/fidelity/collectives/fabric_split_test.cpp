@@ -48,7 +48,7 @@ TEST_CASE("fabrics fitted to two-node runs predict eight and more nodes",
       errors_left_aside(data, [](const MultiNodeRun& run, double) { return run.shape.nodes == 2; });
   REQUIRE(errors.contains("slingshot"));
   REQUIRE(errors.at("slingshot").errors.size() > 50);
-  CHECK(errors.at("slingshot").absolute(0.5) <= 0.25);
+  CHECK(errors.at("slingshot").absolute(0.5) <= 0.15);
 }
 
 TEST_CASE("fabrics fitted to one half of the runs by a hash of their names predict the other",
@@ -58,7 +58,7 @@ TEST_CASE("fabrics fitted to one half of the runs by a hash of their names predi
     return std::accumulate(run.id.begin(), run.id.end(), 0) % 2 == 0;
   });
   REQUIRE(errors.at("slingshot").errors.size() > 50);
-  CHECK(errors.at("slingshot").absolute(0.5) <= 0.15);
+  CHECK(errors.at("slingshot").absolute(0.5) <= 0.08);
 }
 
 TEST_CASE("fabrics fitted to every second size predict the others", "[fidelity][collective]") {
@@ -69,5 +69,5 @@ TEST_CASE("fabrics fitted to every second size predict the others", "[fidelity][
   const auto errors = errors_left_aside(data, is_even);
   CHECK(errors.at("infiniband").absolute(0.5) <= 0.05);
   CHECK(errors.at("efa").absolute(0.5) <= 0.10);
-  CHECK(errors.at("slingshot").absolute(0.5) <= 0.15);
+  CHECK(errors.at("slingshot").absolute(0.5) <= 0.08);
 }

@@ -42,5 +42,5 @@ TEST_CASE("one set of parameters per transport follows all its good multi-node r
   CHECK(small.at("infiniband").absolute(0.5) <= 0.15);
   CHECK(large.at("efa").absolute(0.5) <= 0.10);
   CHECK(large.at("roce").absolute(0.5) <= 0.05);
-  CHECK(large.at("slingshot").absolute(0.5) <= 0.15);
+  CHECK(large.at("slingshot").absolute(0.5) <= 0.05);
 }
