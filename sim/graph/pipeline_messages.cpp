@@ -18,7 +18,7 @@ void PipelineMessages::message(GraphOp::Kind kind, int edge, bool is_backward, c
              .category = Category::exposed_pp,
              .name = std::string(is_send ? op::send : op::recv),
              .group = GroupKind::pp,
-             .buffer = context_.boundary_bytes(edge),
+             .buffer = Bytes(context_.boundary_bytes(edge).value / parts()),
              .peer_stage = peer_position % pp,
              .tag = static_cast<std::uint32_t>(tag),
              .after = std::move(after),
@@ -28,13 +28,25 @@ void PipelineMessages::message(GraphOp::Kind kind, int edge, bool is_backward, c
   writer_.append(std::move(op));
 }
 
+/// Tensor-parallel ranks that hold equal activations send a part each and gather the whole behind
+/// the message, over the faster links inside a node. Source: Narayanan et al., SC21, section 4.1
+/// (scatter/gather); DeepSpeed's pipe_partitioned and grad_partitioned.
+int PipelineMessages::parts() const {
+  const ParallelLayout& layout = context_.layout();
+  return layout.sequence_parallel ? 1 : layout.tp;
+}
+
 std::vector<int> PipelineMessages::receive_for(const Work& work) {
   if (context_.layout().pp == 1 || work.kind == Work::Kind::backward_weight) return {};
   const int position = position_of(work);
   if (work.is_forward() ? position == 0 : position == last_position()) return {};
-  message(GraphOp::Kind::recv, work.is_forward() ? position - 1 : position, !work.is_forward(),
-          work, {});
-  return {writer_.last_on(Lane::recv)};
+  const int edge = work.is_forward() ? position - 1 : position;
+  message(GraphOp::Kind::recv, edge, !work.is_forward(), work, {});
+  const int received = writer_.last_on(Lane::recv);
+  if (parts() == 1) return {received};
+  return {writer_.collective(op::tp_all_gather, Lane::recv, Category::exposed_pp,
+                             Collective::all_gather, GroupKind::tp, context_.boundary_bytes(edge),
+                             {received})};
 }
 
 void PipelineMessages::send_from(const Work& work, int done) {

@@ -18,6 +18,7 @@ class PipelineMessages {
   void send_from(const Work& work, int done);
 
  private:
+  int parts() const;
   int position_of(const Work& work) const {
     return work.chunk * context_.layout().pp + context_.stage();
   }

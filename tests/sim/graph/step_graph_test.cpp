@@ -178,6 +178,29 @@ TEST_CASE("embedding opens the first stage and the head closes the last", "[grap
   REQUIRE(std::get<GemmShape>(graph.stages[1].works[0].ops.back().shape).n == 5);
 }
 
+TEST_CASE("tensor parallel ranks send a part each and gather the whole behind the message",
+          "[graph]") {
+  // Two stages hand on 100 bytes. Four ranks that hold the same activations send 25 each and gather
+  // 100; with sequence parallelism each holds its own part, which boundary bytes are already.
+  Scenario scenario = tiny_scenario(2, 1, 2);
+  scenario.parallel.tp = 4;
+  const auto sends = [](const StageGraph& stage) {
+    return ops_where(stage, [](const GraphOp& op) { return op.kind == GraphOp::Kind::send; });
+  };
+  const StepGraph graph = build_step_graph(scenario, tiny_work(2));
+  REQUIRE(graph_fault(graph).empty());
+  REQUIRE(buffers(sends(graph.stages[0])) == std::vector<std::int64_t>{25, 25});
+  const std::vector<GraphOp> gathers = collectives(graph.stages[1], op::tp_all_gather);
+  REQUIRE(buffers(gathers) == std::vector<std::int64_t>{100, 100});
+  const GraphOp& behind = graph.stages[1].ops[static_cast<std::size_t>(gathers[0].after.at(0))];
+  REQUIRE(behind.kind == GraphOp::Kind::recv);
+
+  scenario.parallel.sequence_parallel = true;
+  const StepGraph sharded = build_step_graph(scenario, tiny_work(2));
+  REQUIRE(buffers(sends(sharded.stages[0])) == std::vector<std::int64_t>{100, 100});
+  REQUIRE(collectives(sharded.stages[1], op::tp_all_gather).empty());
+}
+
 TEST_CASE("zero-bubble sends the input gradient before the weight gradient runs", "[graph]") {
   Scenario scenario = tiny_scenario(2, 2, 2);
   scenario.parallel.schedule = ScheduleKind::zero_bubble;
