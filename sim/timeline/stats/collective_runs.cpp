@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "sim/timeline/stats/collectives.hpp"
 
@@ -20,7 +19,8 @@ double bus_factor(const std::string& kind, double n) {
   return kind == "broadcast" || kind == "reduce" || kind == "send_recv" ? 1 : 0;
 }
 
-CollectiveRun run_of(std::vector<Member> members, const TraceStore& trace) {
+/// Puts the members in order of their ranks.
+CollectiveRun run_of(std::vector<Member>& members, const TraceStore& trace) {
   std::sort(members.begin(), members.end(),
             [](const Member& a, const Member& b) { return a.rank < b.rank; });
   CollectiveRun run;
@@ -28,6 +28,7 @@ CollectiveRun run_of(std::vector<Member> members, const TraceStore& trace) {
   run.first_arrival = members.front().arrival, run.last_arrival = members.front().arrival,
   run.last_rank = members.front().rank;
   run.end = members.front().end;
+  run.members.reserve(members.size());
   for (const Member& m : members) {
     run.members.push_back(m.slice);
     run.first_arrival = std::min(run.first_arrival, m.arrival);
@@ -51,16 +52,18 @@ void match_by_end(std::vector<Member>& members, Nanoseconds tolerance, const Tra
     return a.end != b.end ? a.end < b.end : a.rank < b.rank;
   });
   std::vector<Member> open;
-  std::set<RankId> ranks;
+  std::vector<std::size_t> met_in(trace.ranks().size(), 0);  // the run that a rank was last seen in
+  std::size_t run = 1;
   for (const Member& m : members) {
-    if (!open.empty() && (m.end - open.front().end > tolerance || ranks.contains(m.rank))) {
-      runs.push_back(run_of(std::move(open), trace));
-      open.clear(), ranks.clear();
+    if (!open.empty() && (m.end - open.front().end > tolerance || met_in[m.rank] == run)) {
+      runs.push_back(run_of(open, trace));
+      open.clear();
+      ++run;
     }
     open.push_back(m);
-    ranks.insert(m.rank);
+    met_in[m.rank] = run;
   }
-  if (!open.empty()) runs.push_back(run_of(std::move(open), trace));
+  if (!open.empty()) runs.push_back(run_of(open, trace));
 }
 }  // namespace
 
@@ -103,7 +106,7 @@ std::vector<CollectiveRun> collective_runs(const TraceStore& trace, Nanoseconds 
       for (std::size_t i = 0; i < calls; ++i) {
         std::vector<Member> members;
         for (const auto& [rank, mine] : by_rank) members.push_back(member_of(mine[i]->slice, rank));
-        runs.push_back(run_of(std::move(members), trace));
+        runs.push_back(run_of(members, trace));
         runs.back().bytes = by_rank.begin()->second[i]->bytes;
       }
     } else {
