@@ -162,7 +162,8 @@ TEST_CASE("an evicted node stops costing once a spare takes over", "[tradeoffs]"
   CHECK(f.evictions[0].node == 1);
   CHECK(f.evictions[0].has_spare);
   CHECK(f.evictions[0].step == 10);
-  CHECK(f.step_times.front() > 1.2 * *f.straggler_free_s);
+  // 1.3 on the compute; communication that nothing hides keeps its time.
+  CHECK(f.step_times.front() > 1.15 * *f.straggler_free_s);
   CHECK(f.step_times.back() == Approx(*f.straggler_free_s).epsilon(0.01));
   CHECK(f.run_s > 60);
   // Without a spare the rest computes its samples: 4/3 of the compute, which is worse than a node
