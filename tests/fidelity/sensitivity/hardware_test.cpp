@@ -111,11 +111,11 @@ TEST_CASE("a thin or badly used fabric slows a communication-bound step",
 TEST_CASE("the algorithm of collectives matters", "[sensitivity][fidelity]") {
   const Settings wide{"/cluster/nodes=16", "/training/global_batch=128"};
   require_effects({
-      // 2 x 127 steps for each bucket against a tree's 8.
+      // 2 x 127 steps for each bucket against a tree's 8; most of either hides behind the backward.
       {"ring for small buckets",
        wide + Settings{"/strategy/bucket_MiB=1"},
        {"/strategy/collective_algorithm=ring"},
-       1.05,
+       1.01,
        5.0},
       // The switches add: each node sends S where a tree sends 2 S, at little more than half of the
       // rate (sim/collective/sharp.cpp).
