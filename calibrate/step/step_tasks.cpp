@@ -68,7 +68,7 @@ Task step_task(const Scenario& scenario) {
       "step/measured", [scenario](Bench& bench) {
         Rounds rounds(bench, plan_of(scenario, bench.time_limit, bench.interface));
         // Of the time that one measurement may take: a step has a hundred pieces.
-        constexpr double kTimes = 100;
+        constexpr double kTimes = 120;
         constexpr int kFewest = 3;
         const Nanoseconds begin = runtime::Recorder::now();
         for (int round = 1;; ++round) {

@@ -21,8 +21,8 @@ WholeStep::WholeStep(Bench& bench, const runtime::TrainingPlan& plan)
     step_s = untraced_step();
     log_.stop();
   }
-  // As many of either kind.
-  steps_per_round_ = 2 * std::clamp(static_cast<int>(kTurn_s / step_s), 2, 25);
+  // As many of either kind, and of each as long a turn as a piece has.
+  steps_per_round_ = 2 * std::clamp(static_cast<int>(kTurn_s / step_s), 3, 25);
 }
 
 double WholeStep::untraced_step() {

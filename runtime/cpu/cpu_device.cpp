@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -78,17 +79,24 @@ std::unique_ptr<Event> CpuDevice::new_event(bool /*has_timing*/) {
 }
 
 void* CpuDevice::allocate(Bytes bytes, MemoryKind /*kind*/) {
-  constexpr std::int64_t kAlignment = 64;  // a cache line, and the widest vector
-  const std::int64_t rounded = (bytes.value + kAlignment - 1) / kAlignment * kAlignment;
+  constexpr std::int64_t kLine = 64;  // a cache line, and the widest vector
+  // Of x86-64 and of 4 KiB pages on arm64. On small pages the same kernel's time differed by a
+  // tenth between two buffers of one process.
+  constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+  const std::int64_t alignment = bytes.value >= kHugePage ? kHugePage : kLine;
+  const std::int64_t rounded = (bytes.value + alignment - 1) / alignment * alignment;
   const std::lock_guard lock(mutex_);
   // Linux grants more than it has and kills later; refuse while there is still someone to tell.
   void* data = allocated_.value + rounded > info_.memory.value
                    ? nullptr
-                   : std::aligned_alloc(kAlignment, static_cast<std::size_t>(rounded));
+                   : std::aligned_alloc(static_cast<std::size_t>(alignment),
+                                        static_cast<std::size_t>(rounded));
   if (data == nullptr)
     throw EnvironmentError(
         fmt::format("out of memory: {} bytes asked, {} of {} in use by this process", bytes.value,
                     allocated_.value, info_.memory.value));
+  if (alignment == kHugePage)
+    madvise(data, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);  // a wish, not a need
   // Touched now, so that page faults do not land in the first measurement.
   std::memset(data, 0, static_cast<std::size_t>(rounded));
   blocks_.emplace(data, Bytes(rounded));

@@ -57,7 +57,7 @@ run() {
   port=$((port + 1))
   local pids=() pid
   for rank in 1 0; do
-    RANK=$rank WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=$port \
+    RANK=$rank WORLD_SIZE=2 LOCAL_RANK=$rank MASTER_ADDR=10.77.0.1 MASTER_PORT=$port \
       ip netns exec "stepcast$$-$rank" "${command[@]}" >"$stem.out$rank" 2>"$stem.err$rank" & pids+=($!)
   done
   running=("${pids[@]}")
