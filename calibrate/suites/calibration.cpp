@@ -93,29 +93,6 @@ std::set<std::string> agreed_tasks(runtime::Store& store, int rank, const Journa
   return done;
 }
 
-/// Binds this process to a core of its own, as mpirun does where no one says otherwise: a cpu rank
-/// is one core, and the pieces must be measured on the very core whose step they forecast. Ranks of
-/// one machine count on from where rank 0 was found, so that runs of other processes are not all
-/// sent to the first core. Nothing where there may be more ranks than cores.
-void stay_on_one_core(runtime::Store& store, const runtime::RankPlace& place) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &allowed)) cores.push_back(core);
-  if (place.rank == 0) {
-    const auto here = std::find(cores.begin(), cores.end(), sched_getcpu());
-    store.set("calibrate/core", std::to_string(here - cores.begin()));
-  }
-  const std::size_t first = std::stoul(store.get("calibrate/core"));
-  if (cores.size() < static_cast<std::size_t>(place.size)) return;
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  CPU_SET(cores[(first + static_cast<std::size_t>(place.local_rank)) % cores.size()], &mine);
-  sched_setaffinity(0, sizeof mine, &mine);
-}
-
 Json measured_json(const std::vector<Entry>& entries) {
   Json parts = Json::object(), out = Json::object();
   for (const Entry& entry : entries) {
@@ -193,6 +170,7 @@ void calibrate(const CalibrationOptions& options, const runtime::RankPlace& plac
       throw EnvironmentError(
           fmt::format("--realtime: {}; it needs root or CAP_SYS_NICE", std::strerror(errno)));
   }
+  const auto device = backend->open(place.local_rank);
   std::unique_ptr<runtime::Store> store;
   runtime::TcpStore* network = nullptr;
   if (place.size > 1) {
@@ -203,8 +181,6 @@ void calibrate(const CalibrationOptions& options, const runtime::RankPlace& plac
     store = runtime::new_local_store(options.time_limit);
   }
   try {
-    if (options.backend == "cpu") stay_on_one_core(*store, place);
-    const auto device = backend->open(place.local_rank);
     Json document = step_document(options.scenario, options.model, options.settings, place.size);
     const Scenario scenario = scenario_of_step(document, options.scenario);
     if (scenario.parallel.world() != place.size)

@@ -66,12 +66,12 @@ STEPCAST_HD std::uint16_t fp16_of(float value) {
 STEPCAST_HD float float_of_fp16(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 0x1fu,
                       mantissa = half & 0x3ffu;
-  if (exponent == 0) {
-    const float value = static_cast<float>(mantissa) * 5.9604644775390625e-8f;  // 2^-24
-    return sign != 0 ? -value : value;
-  }
-  if (exponent == 31) return float_of_bits(sign | 0x7f800000u | (mantissa << 13));
-  return float_of_bits(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+  const std::uint32_t subnormal =
+      bits_of(static_cast<float>(mantissa) * 5.9604644775390625e-8f);  // 2^-24
+  std::uint32_t magnitude = ((exponent + 112u) << 23) | (mantissa << 13);
+  magnitude = exponent == 0 ? subnormal : magnitude;
+  magnitude = exponent == 31 ? 0x7f800000u | (mantissa << 13) : magnitude;
+  return float_of_bits(sign | magnitude);
 }
 
 /// fp8 E4M3 (Micikevicius et al., "FP8 formats for deep learning", 2022): bias 7, largest 448, no
@@ -92,11 +92,10 @@ STEPCAST_HD std::uint8_t e4m3_of(float value) {
 STEPCAST_HD float float_of_e4m3(std::uint8_t eight) {
   const std::uint32_t sign = static_cast<std::uint32_t>(eight & 0x80u) << 24,
                       exponent = (eight >> 3) & 0xfu, mantissa = eight & 7u;
-  if (exponent == 15 && mantissa == 7) return float_of_bits(sign | 0x7fc00000u);
-  if (exponent == 0) {
-    const float value = static_cast<float>(mantissa) * 0.001953125f;  // 2^-9
-    return sign != 0 ? -value : value;
-  }
-  return float_of_bits(sign | ((exponent + 120u) << 23) | (mantissa << 20));
+  const std::uint32_t subnormal = bits_of(static_cast<float>(mantissa) * 0.001953125f);  // 2^-9
+  std::uint32_t magnitude = ((exponent + 120u) << 23) | (mantissa << 20);
+  magnitude = exponent == 0 ? subnormal : magnitude;
+  magnitude = exponent == 15 && mantissa == 7 ? 0x7fc00000u : magnitude;
+  return float_of_bits(sign | magnitude);
 }
 }  // namespace stepcast::runtime

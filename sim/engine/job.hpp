@@ -128,6 +128,8 @@ struct Job {
   std::vector<std::vector<LinkId>> node_ports;  // links that a LinkEvent of that node scales
   double compute_slowdown_in_overlap =
       1;  // factor on compute while a collective of this worker is on the wire
+  double collective_slowdown_in_overlap =
+      1;  // factor on gradients and gathered parameters inside a node while a member computes
   double compute_slowdown_beside_codec =
       1;                   // the same while its compressor decodes on another stream
   std::uint64_t seed = 1;  // of this step

@@ -183,7 +183,7 @@ void StepRun::start_work(std::uint32_t worker, std::size_t lane, const ProgramOp
   if (const double speed = speed_of(state); speed != 1) state.clock.set_speed(now, speed);
   const double finish = state.clock.finish();
   if (finish <= now) return complete(worker, lane);
-  state.is_computing = true;
+  change_computing(worker, true);
   state.timer = network_.after(finish - now, [this, worker] { finish_segment(worker); });
 }
 
@@ -204,7 +204,7 @@ void StepRun::finish_segment(std::uint32_t worker) {
   state.breakdown[static_cast<std::size_t>(Category::launch_gap)] += gap;
   state.compute_seconds += busy;
   if (recorder_) recorder_->segment(worker, op, state.clock, now, gap);
-  state.is_computing = false;
+  change_computing(worker, false);
   state.timer = 0;
   state.mark = now;
   complete(worker, kCompute);

@@ -52,6 +52,9 @@ class StepRun {
     std::uint32_t arrived = 0, pending = 0;
     bool is_started = false;
     double started = 0;
+    // Its part inside the nodes: seconds left at full speed on `since`, and how fast it goes.
+    double left = 0, since = 0, speed = 1;
+    Network::Handle timer = 0;
   };
 
   // step_run.cpp: lanes and work
@@ -78,6 +81,10 @@ class StepRun {
   void arrive(std::uint32_t worker, std::size_t lane, const ProgramOp& op);
   void launch_collective(std::uint32_t rendezvous);
   void end_collective_part(std::uint32_t rendezvous);
+  void run_inside_nodes(std::uint32_t index);
+  double speed_of_collective(std::uint32_t index) const;
+  /// This worker began or ceased to compute: collectives beside it go slower or faster.
+  void change_computing(std::uint32_t worker, bool is_computing);
   void send(std::uint32_t worker, std::size_t lane, const ProgramOp& op);
   void receive(std::uint32_t worker, std::size_t lane, const ProgramOp& op);
   void launch_message(std::uint32_t message);

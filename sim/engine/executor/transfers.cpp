@@ -73,10 +73,50 @@ void StepRun::launch_collective(std::uint32_t index) {
         transfer.terms.payload_edge_bytes * edge.weight * replicas;
   if (transfer.terms.intra.value > 0) {
     ++meeting.pending;
-    network_.after(transfer.terms.intra.value, [this, index] { end_collective_part(index); });
+    meeting.left = transfer.terms.intra.value;
+    run_inside_nodes(index);
   }
   for (const std::uint32_t member : group.workers) change_on_wire(member, 1);
   end_collective_part(index);
+}
+
+void StepRun::run_inside_nodes(std::uint32_t index) {
+  Rendezvous& meeting = rendezvous_[index];
+  meeting.since = network_.now();
+  meeting.speed = speed_of_collective(index);
+  meeting.timer = network_.after(meeting.left / meeting.speed, [this, index] {
+    rendezvous_[index].timer = 0;
+    end_collective_part(index);
+  });
+}
+
+// As slow as its slowest member. Collectives on the compute lane have no computation beside them.
+double StepRun::speed_of_collective(std::uint32_t index) const {
+  const auto lane = static_cast<Lane>(index % kLanes);
+  if (lane != Lane::gradient && lane != Lane::gather) return 1;
+  const Group& group = job_.groups[index / kLanes];
+  const bool is_beside =
+      job_.collective_slowdown_in_overlap != 1 &&
+      std::any_of(group.workers.begin(), group.workers.end(),
+                  [this](std::uint32_t member) { return workers_[member].is_computing; });
+  return is_beside ? 1 / job_.collective_slowdown_in_overlap : 1;
+}
+
+void StepRun::change_computing(std::uint32_t worker, bool is_computing) {
+  workers_[worker].is_computing = is_computing;
+  if (job_.collective_slowdown_in_overlap == 1) return;
+  for (const Lane name : {Lane::gradient, Lane::gather}) {
+    const auto lane = static_cast<std::size_t>(name);
+    if (!workers_[worker].lanes[lane].is_busy) continue;
+    const ProgramOp& op = head(worker, lane);
+    if (op.kind != GraphOp::Kind::collective || is_alone(worker, op)) continue;
+    const std::uint32_t index = rendezvous_of(worker, lane, op);
+    Rendezvous& meeting = rendezvous_[index];
+    if (meeting.timer == 0 || speed_of_collective(index) == meeting.speed) continue;
+    network_.cancel_timer(meeting.timer);
+    meeting.left = std::max(0.0, meeting.left - meeting.speed * (network_.now() - meeting.since));
+    run_inside_nodes(index);
+  }
 }
 
 void StepRun::end_collective_part(std::uint32_t index) {

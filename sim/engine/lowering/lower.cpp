@@ -56,6 +56,7 @@ class Lowering {
     job.is_folded = folding_.is_folded;
     job.link_events = scenario_.cluster.link_events;
     job.compute_slowdown_in_overlap = profile_.kernels.overlap_slowdown_compute;
+    job.collective_slowdown_in_overlap = profile_.kernels.overlap_slowdown_comm;
     job.compute_slowdown_beside_codec =
         parameter(profile_.kernels.parameters, "overlap_slowdown_kernels", 1);
     add_workers();

@@ -209,11 +209,11 @@ LoweredProgram ProgramLowering::lower(const StageGraph& graph, const BlockView& 
           doubt.seconds += terms.startup.value + terms.intra.value;
         }
         // Beside compute a collective shares the device with it; the bytes that count stay what
-        // they are. Gradients that leave behind the backward have nothing beside them.
+        // they are. Gradients that leave behind the backward have nothing beside them. Of the part
+        // inside nodes the executor knows when something is.
         if (op.kind == GraphOp::Kind::collective &&
             ((op.lane == Lane::gradient && scenario_.strategy.overlap_grad_reduce) ||
              op.lane == Lane::gather)) {
-          terms.intra = terms.intra * overlap_slowdown_comm_;
           terms.edge_bytes *= overlap_slowdown_comm_;
         }
         out.index = static_cast<std::uint32_t>(program.transfers.size());

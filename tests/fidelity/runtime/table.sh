@@ -3,7 +3,7 @@
 # one, its collectives on that link, its compressor and their interference, in turns with the step itself; the simulator forecasts the step from these
 # pieces alone.
 #   tests/fidelity/runtime/table.sh [--build DIR] [--out FILE] [--work DIR] [--limit PERCENT] [--only REGEX] [--fresh]
-# About 6 minutes on a quiet machine of two cores. A run that was interrupted goes on where it stopped: finished rows stay in --work (out/runtime-table);
+# About 8 minutes on a quiet machine of two cores. A run that was interrupted goes on where it stopped: finished rows stay in --work (out/runtime-table);
 # --fresh starts anew. --limit: fail when a row is further off (the gate of CI is 25). --only: rows whose name matches, for a look at some.
 # Rows over shaped links need root (network namespaces, tc); without they are skipped, visibly.
 set -uo pipefail
@@ -57,7 +57,7 @@ run() {
   port=$((port + 1))
   local pids=() pid
   for rank in 1 0; do
-    RANK=$rank WORLD_SIZE=2 LOCAL_RANK=$rank MASTER_ADDR=10.77.0.1 MASTER_PORT=$port \
+    RANK=$rank WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=10.77.0.1 MASTER_PORT=$port \
       ip netns exec "stepcast$$-$rank" "${command[@]}" >"$stem.out$rank" 2>"$stem.err$rank" & pids+=($!)
   done
   running=("${pids[@]}")
@@ -138,7 +138,7 @@ limit, load, cores = sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
 errors = [abs(float(m.group(1))) for m in (re.search(r"([+-][\d.]+) % \|$", r) for r in rows) if m]
 print("# Steps of the CPU runtime: predicted from pieces, measured\n")
 print("Made by tests/fidelity/runtime/table.sh; milliseconds, medians. In brackets the measured step's own quality (docs/runtime.md).")
-print(f"{cores} cores, load {load:.1f} when it began" + ("." if load < 0.5 * cores else ": NOT a quiet machine, pieces and steps saw different ones."))
+print(f"{cores} cores, load {load:.1f} when it began" + ("." if load < 0.5 * cores else ": NOT a quiet machine."))
 print("\n| step | ranks | link | predicted | measured | error |\n|---|---|---|---|---|---|")
 print("\n".join(rows))
 if errors: print(f"\n{len(errors)} steps: median |error| {statistics.median(errors):.1f} %, worst {max(errors):.1f} %.")

@@ -278,6 +278,23 @@ TEST_CASE("compute goes slower while bytes of its worker are on the wire", "[exe
   REQUIRE(seconds_of(outcome.breakdown, Category::launch_gap) == near(0));
 }
 
+TEST_CASE("a collective inside a node goes slower only while a member computes", "[executor]") {
+  // 2 s of all-reduce from 1 s, factor 2, beside a segment of 1 s: half a second's worth done by 2
+  // s, then 1.5 s at full speed: 3.5. On the compute lane nothing runs beside it: 1 + 2 + 1 = 4.
+  const bool is_beside = GENERATE(true, false);
+  Job job;
+  job.collective_slowdown_in_overlap = 2;
+  ProgramBuilder program(job.names);
+  program.work("backward", 1.0);
+  program.collective(0, 0, {after(Lane::compute, 0)}, is_beside ? Lane::gradient : Lane::compute);
+  program.program.transfers.back().terms.intra = Seconds(2);
+  program.work("backward", 1.0);
+  job.programs.push_back(program.program);
+  add_worker(job, 0);
+  add_group(job, {0}, {});
+  REQUIRE(run(job, any_engine()).step_s == near(is_beside ? 3.5 : 4));
+}
+
 TEST_CASE("compute goes slower while its compressor decodes on another stream", "[executor]") {
   // Decoding runs 1-3 s beside the second segment of 4 s from 1 s, factor 3: 2/3 s done by 3 s,
   // 10/3 left: ends at 6.333. A batch that is loaded in the same two seconds slows nothing: 5.
