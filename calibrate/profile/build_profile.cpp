@@ -8,6 +8,7 @@
 
 #include "calibrate/profile/compression_factors.hpp"
 #include "calibrate/profile/sweep_entries.hpp"
+#include "sim/core/counted.hpp"
 #include "sim/core/robust_stats.hpp"
 #include "sim/cost/roofline.hpp"
 #include "sim/cost/utilisation_lookup.hpp"
@@ -65,9 +66,9 @@ FactorCurve factor_curve(std::string name, std::string feature,
 class Builder {
  public:
   Builder(const std::vector<Entry>& entries, const MeasuredOn& on) : entries_(entries), on_(on) {
-    source_ = fmt::format("measured on {} ({}), backend {}, {} rank{}, {}", on.device.name,
-                          on.device.architecture, on.backend, on.ranks, on.ranks == 1 ? "" : "s",
-                          on.conditions);
+    source_ =
+        fmt::format("measured on {} ({}), backend {}, {}, {}", on.device.name,
+                    on.device.architecture, on.backend, counted(on.ranks, "rank"), on.conditions);
   }
 
   Profile build() {

@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "sim/cli/report_points.hpp"
+#include "sim/core/counted.hpp"
 
 namespace stepcast {
 namespace {
-std::string nodes_text(double count) {
-  return fmt::format("{} node{}", count, count == 1 ? "" : "s");
-}
+std::string nodes_text(double count) { return counted(count, "node"); }
 constexpr double kWorthwhileEfficiency = 0.8;  // of linear: the usual bar of a scaling study
 
 /// Powers of two from the smallest cluster that holds one model copy to four times the scenario's.

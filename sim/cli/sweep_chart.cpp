@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <map>
 
+#include "sim/core/counted.hpp"
+
 namespace stepcast {
 namespace {
 bool is_number(const std::string& text, double& value) {
@@ -75,12 +77,11 @@ Chart sweep_chart(const SweepTable& table, const std::vector<Variation>& variati
     chart.y.is_log = chart.x.is_log;
     if (chart.series.size() == 1 && chart.series[0].x.size() > 1 && chart.series[0].x[0] > 0) {
       ChartSeries& data = chart.series[0];
-      ChartSeries ideal{
-          .name = fmt::format("linear from {:g} node{}", data.x[0], data.x[0] == 1 ? "" : "s"),
-          .x = data.x,
-          .y = {},
-          .labels = {},
-          .is_dashed = true};
+      ChartSeries ideal{.name = "linear from " + counted(data.x[0], "node"),
+                        .x = data.x,
+                        .y = {},
+                        .labels = {},
+                        .is_dashed = true};
       for (std::size_t i = 0; i < data.x.size(); ++i) {
         ideal.y.push_back(data.y[0] * data.x[i] / data.x[0]);
         data.labels.push_back(fmt::format("{:.0f} %", 100 * data.y[i] / ideal.y[i]));

@@ -61,9 +61,7 @@ SweepTable::SweepTable(std::string path, const std::vector<Variation>& variation
   file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) throw EnvironmentError(path_ + ": cannot be written: " + std::strerror(errno));
   if (is_new) {
-    const std::string first = line_of(header());
-    if (write(file_, first.data(), first.size()) != static_cast<ssize_t>(first.size()))
-      throw EnvironmentError(path_ + ": cannot be written");
+    append(line_of(header()));
   }
 }
 SweepTable::~SweepTable() {
@@ -102,6 +100,17 @@ void SweepTable::read_existing() {
   }
 }
 
+void SweepTable::append(const std::string& line) {
+  // A descriptor opened for appending: the line is there whole or torn at the end, never in the
+  // middle. A full disk takes a part first and tells why on the next write.
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t count = write(file_, line.data() + done, line.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw EnvironmentError(path_ + ": cannot be written: " + std::strerror(errno));
+    done += static_cast<std::size_t>(count);
+  }
+}
+
 void SweepTable::add(const GridPoint& point, const std::string& status,
                      const std::map<std::string, std::string>& figures) {
   std::vector<std::string> cells{fingerprint_};
@@ -111,11 +120,7 @@ void SweepTable::add(const GridPoint& point, const std::string& status,
     const auto at = figures.find(column);
     cells.push_back(at == figures.end() ? "" : at->second);
   }
-  const std::string line = line_of(cells);
-  // One write on a descriptor opened for appending: the line is there whole or torn at the end,
-  // never in the middle.
-  if (write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw EnvironmentError(path_ + ": cannot be written: " + std::strerror(errno));
+  append(line_of(cells));
   rows_[point] = cells;
 }
 

@@ -31,6 +31,7 @@ class SweepTable {
 
  private:
   std::vector<std::string> header() const;
+  void append(const std::string& line);
   void read_existing();
   std::string path_, fingerprint_;
   std::vector<std::string> pointers_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/result.hpp"
 #include "sim/import/command/k8s_import.hpp"
 #include "sim/import/command/load.hpp"
@@ -97,17 +98,17 @@ std::string report_of(const Loaded& loaded, const std::string& base) {
   Anomalies all = loaded.anomalies;
   for (const RankTrace& t : loaded.traces) {
     out +=
-        fmt::format("{}: {}, {}{}{}, {} entries read, {} lost, {} steps ({})\n", t.file, t.format,
+        fmt::format("{}: {}, {}{}{}, {} entries read, {} lost, {} ({})\n", t.file, t.format,
                     t.rank < 0 ? "rank not stated" : fmt::format("rank {}", t.rank),
                     t.world > 0 ? fmt::format(" of {}", t.world) : "",
                     t.devices.empty() || t.devices.front().empty() ? "" : ", " + t.devices.front(),
-                    t.entries_read, t.entries_lost, t.steps.size(), t.step_source);
+                    t.entries_read, t.entries_lost, counted(t.steps.size(), "step"), t.step_source);
     if (loaded.traces.size() <= 16) out += text_of(accounts_of(t));
     all.add(t.anomalies);
   }
   for (const Workload& w : loaded.workloads) {
-    out += fmt::format("workload from {}: {} ranks, {} ops, {} steps\n", w.origin, w.ranks.size(),
-                       w.op_count(), w.steps.size());
+    out += fmt::format("workload from {}: {}, {}, {}\n", w.origin, counted(w.ranks.size(), "rank"),
+                       counted(w.op_count(), "op"), counted(w.steps.size(), "step"));
     for (const auto& note : w.notes) out += "  " + note + "\n";
   }
   if (loaded.collectives) out += nccl_tests::report_text(*loaded.collectives);

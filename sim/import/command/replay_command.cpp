@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "sim/core/counted.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/robust_stats.hpp"
 #include "sim/import/command/import_command.hpp"
@@ -242,8 +243,8 @@ int run(const ReplayArguments& a) {
                                   {"of", late.meetings},
                                   {"first_waits_s", l.cost_s}});
   if (!a.is_json) {
-    fmt::print("{}: {} ranks, {} ops, {} steps{}\n", base.origin, base.ranks.size(),
-               base.op_count(), base.steps.size(),
+    fmt::print("{}: {}, {}, {}{}\n", base.origin, counted(base.ranks.size(), "rank"),
+               counted(base.op_count(), "op"), counted(base.steps.size(), "step"),
                base.device.empty() ? "" : ", recorded on " + base.device);
     for (const auto& note : base.notes) fmt::print("  {}\n", note);
     fmt::print("as it was: {:.3f} ms a step", was.step_s * 1e3);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/collective/collective_model.hpp"
+#include "sim/core/counted.hpp"
 #include "sim/core/robust_stats.hpp"
 #include "sim/import/common/intervals.hpp"
 #include "sim/import/common/step_accounting.hpp"
@@ -38,8 +39,8 @@ void step_time(std::span<const RankTrace> traces,
   out.push_back(
       {spread > 0.2 ? Severity::warning : Severity::info, "step time",
        fmt::format(
-           "{} steps, median {:.2f} ms, 5-95 % spread {:.1f} %{}", periods.size(), ms(middle),
-           100 * spread,
+           "{}, median {:.2f} ms, 5-95 % spread {:.1f} %{}", counted(periods.size(), "step"),
+           ms(middle), 100 * spread,
            spread > kSteady ? fmt::format("; slowest {:.2f} ms", ms(slowest.first)) : "; steady"),
        slowest.second});
 }

@@ -196,3 +196,17 @@ TEST_CASE("bash completion offers the binary's own commands and flags and names"
   CHECK(lines[4] == "--chart-y");
   CHECK(std::stoi(lines[5]) >= 8);  // six commands and two flags at the least
 }
+
+TEST_CASE("a sweep whose table cannot grow says why", "[cli]") {
+  // A limit of 4 blocks of 1 KiB lets the first lines through, takes a part of one and then fails
+  // with EFBIG; a full disk does the same with ENOSPC.
+  const Folder folder;
+  const std::string command =
+      "cd " + folder.path() + " && trap '' XFSZ && ulimit -f 4 && " + STEPCAST_BINARY + " sweep " +
+      folder.write("small.json", kSmallScenario) +
+      " --engine analytic -j 1 --vary /run/seed=1..40 -o grid.csv > out.txt 2> err.txt";
+  const int status = std::system(("bash -c \"" + command + "\"").c_str());
+  CHECK(WEXITSTATUS(status) == 3);
+  CHECK(content_of(folder.path("err.txt")).find("grid.csv: cannot be written: File too large") !=
+        std::string::npos);
+}
