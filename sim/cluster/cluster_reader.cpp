@@ -212,6 +212,10 @@ ClusterSpec read_cluster(ObjectReader reader) {
   else
     cluster.fabric.hop_latency = default_hop_latency(cluster.fabric.transport);
   cluster.placement = reader.one_of<PlacementKind>("placement", PlacementKind::linear);
+  if (reader.has("clock_spread")) {
+    const double spread = reader.number("clock_spread", {.min = 0, .max = 0.5});
+    for (NodeGroup& group : cluster.groups) group.spec.gpu.clock_spread = spread;
+  }
   check_whole(reader, cluster, states_nodes || has_groups);
   read_link_events(reader, cluster);
   reader.done();

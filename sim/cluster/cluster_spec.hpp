@@ -20,6 +20,8 @@ struct GpuSpec {
   Bytes memory;
   int compute_units = 0;
   double clock_scale = 1.0;  // what-if: multiplies every compute peak
+  double clock_spread = 0;   // between boards of one fleet: relative standard deviation of the
+                             // clocks that they hold under load (power and silicon differ)
   FlopsPerSecond peak(Precision p) const {
     return FlopsPerSecond(peak_flops[static_cast<std::size_t>(p)] * clock_scale);
   }

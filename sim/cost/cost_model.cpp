@@ -56,7 +56,8 @@ double CostContext::factor(const std::string& curve, double x, double fallback) 
 double CostContext::sustained_gemm(Flops flops, Precision precision) const {
   if (options.is_burst) return 1.0;
   const double wide = factor("sustained/gemm", flops.value, kernels.sustained_factor_gemm);
-  return precision == Precision::fp8 ? factor("sustained/gemm/fp8", flops.value, wide) : wide;
+  return options.slowest_board *
+         (precision == Precision::fp8 ? factor("sustained/gemm/fp8", flops.value, wide) : wide);
 }
 
 FamilyChoice family_for(const CostContext& context, const std::string& kind, Precision precision,

@@ -36,7 +36,9 @@ struct CostOptions {
   double host_scale = 1;               // multiplies host issue time
   Fusion fusion = Fusion::fused;
   AttentionKernel attention_kernel = AttentionKernel::best;
-  bool is_burst = false;  // true: isolated micro-benchmark time, no sustained factor
+  double slowest_board = 1;  // products run at the clocks of the slowest board in step with this
+                             // one: its time over a typical one's
+  bool is_burst = false;     // true: isolated micro-benchmark time, no sustained factor
 };
 
 /// Compute op -> seconds, for one GPU under one profile. Collectives are refused (see

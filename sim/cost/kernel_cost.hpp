@@ -26,7 +26,7 @@ struct CostContext {
   /// flops. 8-bit products have a curve of their own where one was fitted.
   double sustained_gemm(Flops flops, Precision precision) const;
   double sustained_attention() const {
-    return options.is_burst ? 1.0 : kernels.sustained_factor_attention;
+    return options.is_burst ? 1.0 : kernels.sustained_factor_attention * options.slowest_board;
   }
 };
 

@@ -10,6 +10,7 @@
 #include "sim/scenario/left_out.hpp"
 #include "sim/scenario/parts.hpp"
 #include "sim/scenario/read_data.hpp"
+#include "sim/scenario/slowest_board.hpp"
 #include "sim/scenario/unused_keys.hpp"
 
 namespace stepcast {
@@ -259,6 +260,9 @@ class Assembly {
     if (has_cluster_ && has_layout && problems_.empty())
       check_tradeoffs(scenario_, file_, problems_);
     check_link_events();
+    if (has_cluster_ && has_model && has_layout && problems_.empty())
+      if (const std::string note = slowest_board_note(scenario_); !note.empty())
+        scenario_.notes.push_back(note);
   }
 
   void read_data_section(const ObjectReader& r) {

@@ -148,6 +148,7 @@ std::vector<std::string> unused_keys(const Scenario& s, const Json& user) {
        is_torus       ? ""
        : flat.empty() ? ""
                       : flat + ", and the profile's start-up time holds that hop"},
+      {"cluster", "clock_spread", when(layout.world() == 1, "one board computes alone")},
       {"cluster", "placement", is_torus || !s.cluster.is_uniform() ? "" : flat},
   };
   std::vector<std::string> unused;

@@ -7,6 +7,7 @@
 #include "sim/core/assert.hpp"
 #include "sim/engine/lowering/work_lowering.hpp"
 #include "sim/profile/parameters.hpp"
+#include "sim/scenario/slowest_board.hpp"
 #include "sim/timeline/host_op_names.hpp"
 #include "sim/timeline/op_names.hpp"
 
@@ -49,13 +50,14 @@ CodecFactors codec_factors(const Profile& profile, const std::string& scheme) {
   return {parameter(profile.kernels.parameters, "encode_factor_" + scheme, 1),
           parameter(profile.kernels.parameters, "decode_factor_" + scheme, 1)};
 }
-CostOptions cost_options(const Scenario& scenario) {
+CostOptions cost_options(const Scenario& scenario, const GpuSpec& gpu) {
   CostOptions options;
   options.host = scenario.strategy.host;
   options.framework = scenario.strategy.framework;
   options.host_scale = scenario.strategy.host_scale;
   options.fusion = scenario.training.fusion;
   options.attention_kernel = scenario.training.attention_kernel;
+  options.slowest_board = slowest_board(scenario, gpu);
   return options;
 }
 
@@ -108,7 +110,7 @@ ProgramLowering::ProgramLowering(const Scenario& scenario, const Profile& profil
     : scenario_(scenario),
       node_(node),
       names_(names),
-      cost_(profile, node.gpu, cost_options(scenario)),
+      cost_(profile, node.gpu, cost_options(scenario, node.gpu)),
       codec_(codec_factors(profile, std::string(text_of(scenario.compression.scheme)))),
       step_edges_s_(parameter(profile.kernels.parameters, "step_edges_us", 0) * 1e-6),
       hand_over_s_(parameter(profile.kernels.parameters, "stream_hand_over_us", 0) * 1e-6),

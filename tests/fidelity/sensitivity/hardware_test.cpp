@@ -13,6 +13,8 @@ TEST_CASE("a slower GPU takes longer by what bounds each kernel", "[sensitivity]
        1.5,
        2.0,
        Category::compute},
+      // 1 % between 16 boards: products take 1.018 x a typical board's time.
+      {"boards alike", {}, {"/cluster/clock_spread=0"}, 0.975, 0.999},
       {"half the bf16 peak",
        {},
        {R"(/cluster/gpu={"base": "h100-sxm5-80g", "peak_bf16_TFLOP_per_s": 494.5})"},

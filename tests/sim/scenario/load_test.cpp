@@ -44,7 +44,7 @@ TEST_CASE("a scenario of model and cluster alone is whole and says which default
   CHECK(s.training.sequence_length == 2048);  // the model's learned positions
   CHECK(s.strategy.preset == "megatron");
   CHECK(s.parallel.zero_stage == 1);  // Megatron's distributed optimizer
-  REQUIRE(s.notes.size() == 3);
+  REQUIRE(s.notes.size() == 4);       // and the batch, the sequence length, the spread of clocks
   CHECK(s.notes[0] == "parallel.dp = 16 from 16 GPUs / (tp 1 x pp 1 x cp 1)");
 }
 
