@@ -15,8 +15,8 @@
 #include "sim/core/result.hpp"
 #include "sim/io/files.hpp"
 #include "sim/timeline/read/open_trace.hpp"
-#include "sim/timeline/read/slice_args.hpp"
 #include "tests/fuzz/trace_reader/mutate.hpp"
+#include "tests/fuzz/trace_reader/trace_rules.hpp"
 #include "tests/support/gzip.hpp"
 
 namespace {
@@ -30,36 +30,6 @@ void put(const std::string& path, const std::string& bytes) {
   std::fclose(file);
 }
 
-/// "" when everything holds.
-std::string broken_rule(const trace::OpenResult& opened) {
-  const trace::TraceStore& t = *opened.trace;
-  const trace::ImportReport& r = opened.report;
-  std::int64_t by_phase = 0;
-  for (const auto count : r.events_by_phase) by_phase += count;
-  std::int64_t well_formed = 0;
-  for (const auto& file : r.files) well_formed += file.events;
-  if (by_phase != well_formed) return "phases do not add up to the events";
-  if (r.slices != static_cast<std::int64_t>(t.slices()))
-    return "the report counts other slices than the store holds";
-  std::size_t in_lanes = 0;
-  for (trace::LaneId lane = 0; lane < t.lanes().size(); ++lane) {
-    const trace::LaneInfo& l = t.lanes()[lane];
-    in_lanes += l.count;
-    for (trace::SliceId s = l.first; s < l.first + l.count; ++s) {
-      if (t.duration(s) < 0) return "a slice ends before it starts";
-      if (s > l.first && t.end(s - 1) > t.start(s)) return "slices of a lane overlap";
-      if (t.start(s) < t.begin() || t.end(s) > t.end()) return "a slice lies outside of the trace";
-    }
-  }
-  if (in_lanes != t.slices()) return "slices stand on no lane";
-  for (const trace::FlowArrow& flow : t.flows())
-    if ((flow.from != trace::kNoId && flow.from >= t.slices()) ||
-        (flow.to != trace::kNoId && flow.to >= t.slices()))
-      return "an arrow points beyond the slices";
-  if (t.slices() > 0)
-    static_cast<void>(trace::read_slice_args(t, static_cast<trace::SliceId>(t.slices() / 2)));
-  return "";
-}
 }  // namespace
 
 int main(int count, char** values) {
@@ -111,7 +81,7 @@ int main(int count, char** values) {
     try {
       const trace::OpenResult opened = trace::open_trace({path});
       slices += opened.trace->slices();
-      broken = broken_rule(opened);
+      broken = fuzz::broken_rule(opened);
     } catch (const InputError&) {
       ++refused;
     } catch (const std::exception& error) {
