@@ -9,6 +9,7 @@
 #include "sim/import/generated/step_workload.hpp"
 #include "sim/io/files.hpp"
 #include "sim/io/json.hpp"
+#include "sim/report/memory_counters.hpp"
 #include "sim/report/report.hpp"
 #include "sim/timeline/chrome_trace.hpp"
 
@@ -34,7 +35,9 @@ void simulate_step(const SimulateArguments& a, const Prepared& p, EngineKind eng
     options.on_first_step = [&](const Job& job, const StepOutcome& outcome) {
       write_workload(workload_of_step(job, outcome, p.profile, engine), a.workload);
     };
-  const Forecast forecast = simulate(p.scenario, p.profile, options);
+  Forecast forecast = simulate(p.scenario, p.profile, options);
+  if (forecast.outcome.timeline)
+    add_memory_counters(p.scenario.parallel, forecast.memory, *forecast.outcome.timeline);
   const Json report =
       report_json(p.scenario, p.profile, forecast,
                   {.wall_s = watch.seconds(), .peak_rss_MiB = peak_rss_MiB(), .engine = engine});

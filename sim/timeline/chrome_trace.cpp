@@ -89,6 +89,12 @@ void write_chrome_trace(const Timeline& timeline, const std::string& path) {
         ",\"ts\":{}}}",
         next(), id, name, to.node, tid[flow.to_track], us_text(flow.to));
   }
+  for (const CounterSample& sample : timeline.memory)
+    out.add(
+        "{}{{\"ph\":\"C\",\"name\":\"rank {} "
+        "memory\",\"pid\":{},\"ts\":{},\"args\":{{\"memory bytes\":{:.0f}"
+        "}}}}",
+        next(), sample.rank, sample.node, us_text(sample.at), sample.bytes);
   out.add("\n]}}\n");
   out.finish();
 }

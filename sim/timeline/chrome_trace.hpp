@@ -8,7 +8,7 @@ namespace stepcast {
 /// ,"collective":"all_reduce","group":"dp: rank 0","group_size":64,"bytes":1048576
 std::string payload_args(const Payload& payload);
 /// Chrome/Perfetto JSON of a timeline: node = process, rank and stream = thread, flows as arrows,
-/// categories as "cat". Times in microseconds with nanosecond digits. Written streaming; .gz by
-/// name. Throws EnvironmentError.
+/// memory as counters "rank 12 memory", categories as "cat". Times in microseconds with nanosecond
+/// digits. Written streaming; .gz by name. Throws EnvironmentError.
 void write_chrome_trace(const Timeline& timeline, const std::string& path);
 }  // namespace stepcast

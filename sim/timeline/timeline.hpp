@@ -51,12 +51,20 @@ struct Flow {
   NameId name = 0;
 };
 
+/// What a rank holds from a moment on.
+struct CounterSample {
+  int node = 0, rank = 0;
+  Nanoseconds at = 0;
+  double bytes = 0;
+};
+
 struct Timeline {
   NameTable names;
   std::vector<Track> tracks;
   std::vector<Span> spans;
   std::vector<Flow> flows;
   std::vector<Payload> payloads;
-  std::string origin;  // "simulated" or "measured"
+  std::vector<CounterSample> memory;  // of each rank in order of time
+  std::string origin;                 // "simulated" or "measured"
 };
 }  // namespace stepcast

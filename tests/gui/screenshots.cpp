@@ -91,6 +91,9 @@ int main(int argc, char** argv) {
   w.show_dock("area");
   shot("heat-and-filter");
   w.search_box().clear();
+  w.set_overview_mode(OverviewMode::memory);
+  w.show_dock("ranks");
+  shot("memory");
   w.set_overview_mode(OverviewMode::state);
   w.actions_list()["overview_follows"]->trigger();
   w.timeline().set_view(

@@ -97,6 +97,16 @@ void ChromeBuilder::name_tracks(int fallback_rank) {
     }
     std::size_t behind = 0;
     const int node = number_behind(process.name, "node");
+    // Our own counters say whose they are: "rank 12 memory".
+    if (const int rank = is_ours_ && state.kind == TrackKind::counter
+                             ? number_behind(state.group, "rank", &behind)
+                             : -1;
+        rank >= 0) {
+      spec.rank = rank, spec.node = process.name;
+      spec.node_sort = process.has_sort ? process.sort : node;
+      spec.label = trimmed(std::string_view(state.group).substr(behind));
+      continue;
+    }
     if (const int rank = number_behind(state.thread_name, "rank", &behind); rank >= 0) {
       const auto comma = state.thread_name.rfind(',');
       if (node >= 0 || is_ours_ ||

@@ -118,3 +118,19 @@ TEST_CASE("equal texts of a name table share one id", "[timeline]") {
   CHECK(names.text_of(1) == "b");
   CHECK(names.size() == 2);
 }
+
+TEST_CASE("what a rank holds is a counter that says whose it is", "[timeline]") {
+  Timeline timeline = small_timeline();
+  timeline.memory.push_back({.node = 1, .rank = 8, .at = 1'500, .bytes = 5e9});
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("stepcast_memory_" + std::to_string(getpid())))
+          .string();
+  write_chrome_trace(timeline, path);
+  const Json last = read_json_file(path).value_or_throw()["traceEvents"].back();
+  std::filesystem::remove(path);
+  CHECK(last == Json{{"ph", "C"},
+                     {"name", "rank 8 memory"},
+                     {"pid", 1},
+                     {"ts", 1.5},
+                     {"args", {{"memory bytes", 5'000'000'000}}}});
+}

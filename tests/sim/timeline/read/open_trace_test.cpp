@@ -184,6 +184,27 @@ TEST_CASE("our own traces open with node and rank and stream and category", "[re
   CHECK(direct->tracks()[0].label == "compute");
 }
 
+TEST_CASE("our own memory counters belong to the rank that they name", "[read]") {
+  Timeline timeline;
+  timeline.tracks = {{.node = 0, .rank = 0, .stream = "compute"},
+                     {.node = 0, .rank = 1, .stream = "compute"}};
+  for (std::uint32_t track : {0u, 1u})
+    timeline.spans.push_back(
+        {.track = track, .name = timeline.names.id_of("forward"), .start = 0, .end = 1'000});
+  timeline.memory = {{.node = 0, .rank = 0, .at = 0, .bytes = 10},
+                     {.node = 0, .rank = 1, .at = 500, .bytes = 20}};
+  const TempPath file("memory.json");
+  write_chrome_trace(timeline, file.path);
+  const OpenResult r = open_trace({file.path});
+  const auto& counters = r.trace->counters();
+  REQUIRE(counters.size() == 2);
+  for (const CounterSeries& series : counters) {
+    const std::uint32_t rank = r.trace->tracks()[series.track].rank;
+    CHECK(series.most == (r.trace->ranks()[rank].rank == 0 ? 10 : 20));
+  }
+  CHECK(r.trace->ranks().size() == 2);
+}
+
 TEST_CASE("arguments are refused when the file has changed since", "[read]") {
   const std::string text =
       R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"k":[1,{"x":"}"}]}}]})";
