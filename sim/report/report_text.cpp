@@ -71,11 +71,13 @@ void add_step(Lines out, const Json& r) {
   else
     fmt::format_to(out, "throughput      {}samples/s\n",
                    count_text(r["samples_per_s"].get<double>()));
-  if (r["model_flops_utilization"].is_number())
-    fmt::format_to(out, "utilization     MFU {:.1f} %   HFU {:.1f} %   {:.0f} TFLOP/s per GPU\n",
+  if (r["model_flops_utilization"].is_number()) {
+    const double rate = r["model_TFLOP_per_s_per_gpu"].get<double>();  // of a CPU core: below 1
+    fmt::format_to(out, "utilization     MFU {:.1f} %   HFU {:.1f} %   {} TFLOP/s per GPU\n",
                    100 * r["model_flops_utilization"].get<double>(),
                    100 * r["hardware_flops_utilization"].get<double>(),
-                   r["model_TFLOP_per_s_per_gpu"].get<double>());
+                   rate < 10 ? fmt::format("{:.2g}", rate) : fmt::format("{:.0f}", rate));
+  }
   if (const double share = r["host_bound_share"].get<double>(); share > 0.005)
     fmt::format_to(out, "host-bound      {:.1f} % of the step waits for the issuing host thread\n",
                    100 * share);

@@ -69,6 +69,12 @@ TEST_CASE("a run's throughput is that of its mean step though most steps are sho
   CHECK(report_text(report(forecast())).find("mean step") == std::string::npos);
 }
 
+TEST_CASE("the rate of a slow device keeps two digits", "[report]") {
+  Json r = report(forecast());
+  r["model_TFLOP_per_s_per_gpu"] = 0.1123;  // a core of a CPU
+  CHECK(report_text(r).find("   0.11 TFLOP/s per GPU") != std::string::npos);
+}
+
 TEST_CASE("replicas out of lockstep are paced by the samples they took", "[report]") {
   Forecast f = forecast();
   f.sync.emplace();
