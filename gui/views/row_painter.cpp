@@ -1,6 +1,8 @@
 #include "gui/views/row_painter.hpp"
 
 #include <QFontMetricsF>
+#include <QHash>
+#include <QStaticText>
 #include <algorithm>
 #include <cmath>
 
@@ -78,8 +80,16 @@ std::vector<Strip> SceneSide::strips(const TimeAxis& axis) const {
 }
 
 RowPainter::RowPainter(QImage& image, const TimelineScene& scene, const TimeAxis& axis)
-    : image_(image), scene_(scene), axis_(axis), dpr_(image.devicePixelRatio()) {
+    : image_(image),
+      scene_(scene),
+      axis_(axis),
+      dpr_(image.devicePixelRatio()),
+      pixels_(reinterpret_cast<QRgb*>(image.bits())),
+      stride_(image.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb))) {
   for (const SceneSide& side : scene.sides) strips_.push_back(side.strips(axis));
+  const int lane_height = scene.sides.empty() ? 1 : scene.sides.front().choice.lane_height;
+  const double rows = image.height() / dpr_ / std::max(1, lane_height);
+  exact_slices_ = trace::kExactSlices / static_cast<std::size_t>(std::max(1.0, std::ceil(rows)));
 }
 
 void RowPainter::fill(double x0, double x1, int top, int height, QRgb colour) {
@@ -90,7 +100,7 @@ void RowPainter::fill(double x0, double x1, int top, int height, QRgb colour) {
   const int last = std::clamp(static_cast<int>(std::lround((top + height) * dpr_)), 0, rows);
   if (from >= to) return;  // narrower than the pixel it would stand in
   for (int y = first; y < last; ++y) {
-    auto* line = reinterpret_cast<QRgb*>(image_.scanLine(y));
+    QRgb* line = line_of(y);
     std::fill(line + from, line + to, colour | kOpaque);
   }
 }
@@ -184,8 +194,7 @@ void RowPainter::cells(const std::vector<LodCell>& row, double x0, int top, int 
   const int count = std::min(static_cast<int>(row.size()), image_.width() - from) - skip;
   if (count <= 0) return;
   for (int y = first; y < last; ++y)
-    std::copy_n(colours.begin() + skip, count,
-                reinterpret_cast<QRgb*>(image_.scanLine(y)) + from + skip);
+    std::copy_n(colours.begin() + skip, count, line_of(y) + from + skip);
 }
 
 void RowPainter::dense_lane(const SceneSide& side, trace::LaneId lane, const Strip& strip, int top,
@@ -193,7 +202,8 @@ void RowPainter::dense_lane(const SceneSide& side, trace::LaneId lane, const Str
   const double pixels = static_cast<double>(strip.end - strip.begin) * strip.px_per_ns;
   const int width = std::max(1, static_cast<int>(std::lround(pixels * dpr_)));
   std::vector<LodCell> row(static_cast<std::size_t>(width));
-  side.facts.lanes->query({strip.begin, strip.end, static_cast<double>(lane), 1, width, 1}, row);
+  side.facts.lanes->query(
+      {strip.begin, strip.end, static_cast<double>(lane), 1, width, 1, exact_slices_}, row);
   cells(row, left_ + strip.x0, top, height,
         side.filter != nullptr || (scene_.shows_critical && side.critical));
 }
@@ -247,8 +257,8 @@ void RowPainter::rank_state(const TimelineRow& row, int top, double left) {
         std::max(1, static_cast<int>(std::lround(static_cast<double>(strip.end - strip.begin) *
                                                  strip.px_per_ns * dpr_)));
     std::vector<LodCell> line(static_cast<std::size_t>(width));
-    side.facts.states->query({strip.begin, strip.end, static_cast<double>(row.id), 1, width, 1},
-                             line);
+    side.facts.states->query(
+        {strip.begin, strip.end, static_cast<double>(row.id), 1, width, 1, exact_slices_}, line);
     cells(line, left + strip.x0, top + 4, row.height - 8, is_dim);
     if (!is_dim || !side.facts.critical) continue;
     for (const trace::CriticalSegment& part : side.facts.critical->segments) {
@@ -314,24 +324,36 @@ void RowPainter::delta(const TimelineRow& row, int top, double left) {
   }
 }
 
+/// Few names fill a frame: each is laid out once for all slices that show the same text.
+void RowPainter::draw_labels(QPainter& painter) {
+  const QFontMetricsF metrics(painter.font(), painter.device());
+  const double average = metrics.averageCharWidth();
+  QHash<QString, QStaticText> laid_out;
+  for (const Label& label : labels_) {
+    QString text = QString::fromUtf8(label.text.data(), static_cast<qsizetype>(label.text.size()));
+    // Elide only where the text can be too long: measuring costs more than drawing.
+    if (static_cast<double>(text.size()) * average * 1.4 > label.box.width())
+      text = metrics.elidedText(text, Qt::ElideRight, label.box.width());
+    QStaticText& layout = laid_out[text];
+    if (layout.text().isEmpty()) {
+      layout.setTextFormat(Qt::PlainText);
+      layout.setText(text);
+      layout.prepare(painter.transform(), painter.font());
+    }
+    painter.setPen(Theme::readable_on(QColor::fromRgb(label.background)));
+    painter.drawStaticText(
+        QPointF(label.box.left(), label.box.top() + (label.box.height() - metrics.height()) / 2),
+        layout);
+  }
+}
+
 void RowPainter::finish(QPainter& painter) {
   for (const Patch& patch : patches_) {
     QColor stroke = theme().base;
     stroke.setAlpha(110);
     painter.fillRect(patch.box, QBrush(stroke, theme().pattern_of(patch.category)));
   }
-  const QFontMetricsF metrics(painter.font(), painter.device());
-  const double average = metrics.averageCharWidth();
-  for (const Label& label : labels_) {
-    painter.setPen(Theme::readable_on(QColor::fromRgb(label.background)));
-    const QString text =
-        QString::fromUtf8(label.text.data(), static_cast<qsizetype>(label.text.size()));
-    // Elide only where the text can be too long: measuring costs more than drawing.
-    const bool may_be_long = static_cast<double>(text.size()) * average * 1.4 > label.box.width();
-    painter.drawText(
-        label.box, Qt::AlignVCenter | Qt::AlignLeft | Qt::TextSingleLine,
-        may_be_long ? metrics.elidedText(text, Qt::ElideRight, label.box.width()) : text);
-  }
+  draw_labels(painter);
   for (const auto& [at, colour] : marks_) {
     painter.setPen(Qt::NoPen);
     painter.setBrush(colour.lighter(140));

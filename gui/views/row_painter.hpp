@@ -55,6 +55,8 @@ class RowPainter {
                   int height);
   void cells(const std::vector<trace::LodCell>& row, double x0, int top, int height,
              bool is_dimmed);
+  void draw_labels(QPainter& painter);
+  QRgb* line_of(int y) { return pixels_ + y * stride_; }
   void fill(double x0, double x1, int top, int height, QRgb colour);
   QRgb colour_of(const SceneSide& side, const trace::DrawItem& item) const;
   bool is_dimmed(const SceneSide& side, const trace::DrawItem& item) const;
@@ -64,6 +66,9 @@ class RowPainter {
   const TimelineScene& scene_;
   TimeAxis axis_;
   double dpr_, left_ = 0;
+  QRgb* pixels_;  // of the image: asking it for a line checks for sharing every time
+  qsizetype stride_;
+  std::size_t exact_slices_;  // of each row's query: all rows that the window holds share a frame's
   std::vector<std::vector<Strip>> strips_;  // by side
   std::vector<trace::DrawItem> items_;
   std::vector<Label> labels_;

@@ -56,13 +56,17 @@ std::vector<LodRow> lane_rows(const TraceStore& trace);
 /// Order: as given, else the store's.
 std::vector<LodRow> state_rows(const TraceStore& trace, std::span<const RankId> order = {});
 
+/// A frame may look at this many slices one by one: about 2 ms.
+inline constexpr std::size_t kExactSlices = 100'000;
+
 /// A window of time and rows on a grid of pixels.
 struct LodQuery {
   Nanoseconds begin = 0, end = 0;  // half-open
   double first_row = 0,
          rows =
              0;  // window in rows, fractions allowed while scrolling; rows / height = rows a pixel
-  int width = 0, height = 0;  // pixels
+  int width = 0, height = 0;                // pixels
+  std::size_t exact_slices = kExactSlices;  // a frame of several queries divides them
 };
 
 /// The pyramid over a list of rows: all halvings of rows and of time, about 4 bytes a slice
@@ -80,15 +84,13 @@ class LodPyramid {
   bool is_complete() const;
   std::size_t memory() const;
   /// Fills width x height cells, row by row. Exact from the slices where the window holds few (see
-  /// kExactSlices), else from the pyramid: the finest level that skips nothing between pixels (its
+  /// exact_slices), else from the pyramid: the finest level that skips nothing between pixels (its
   /// cells are one to two pixels), or the finest there is. Returns true when the cells are exact to
   /// the pixel; a worker can call query_exact for the rest.
   bool query(const LodQuery& query, std::span<LodCell> cells) const;
   /// Always from the slices; false when stopped.
   bool query_exact(const LodQuery& query, std::span<LodCell> cells,
                    std::stop_token stop = {}) const;
-  /// A frame may look at this many slices one by one: about 2 ms.
-  static constexpr std::size_t kExactSlices = 100'000;
 
  private:
   struct Levels;

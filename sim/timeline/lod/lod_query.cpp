@@ -127,7 +127,7 @@ bool LodPyramid::query(const LodQuery& q, std::span<LodCell> cells) const {
   // A level that is sharp anyway is taken first where rows share a pixel.
   const double work =
       estimate * (l.rows.front().is_state ? kStateWork : 1) + (last - first) * kRowWork;
-  const bool is_exact_cheap = work <= static_cast<double>(kExactSlices);
+  const bool is_exact_cheap = work <= static_cast<double>(q.exact_slices);
   if (is_exact_cheap && (rows_a_pixel <= 1 || !is_sharp)) return query_exact(q, cells);
 
   const auto width = static_cast<std::size_t>(q.width);
