@@ -193,6 +193,10 @@ class Reader {
           is_key_next = key == "traceEvents";
         else if (c == '{' || c == '[') {
           ++depth_;
+          if (!to_events && depth_ == 2 && c == '[' && is_key_next)
+            anomalies_.add("events_repeated", Severity::warning,
+                           "an object with a second \"traceEvents\": only the first list is read",
+                           fmt::format("{} @ byte {}", path_, offset_ - size_ + at));
           if (to_events && depth_ == 2 && c == '[' && is_key_next) {
             --depth_;  // the array is closed by the events' parser
             drop(at + 1);

@@ -128,6 +128,17 @@ TEST_CASE("several documents in one file are shown with their own processes", "[
   CHECK(r.report.anomalies.count_of("documents_joined") == 1);
 }
 
+TEST_CASE("a second list of events in one object is told with its place", "[read]") {
+  const TempPath file("twice.json");
+  write_file(file.path, R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}],)"
+                        R"("traceEvents":[{"ph":"X","name":"b","pid":1,"tid":1,"ts":3,"dur":1}]})");
+  const OpenResult r = open_trace({file.path});
+  CHECK(r.trace->slices() == 1);
+  REQUIRE(r.report.anomalies.count_of("events_repeated") == 1);
+  // 84 characters stand before the second list's bracket.
+  CHECK(r.report.anomalies.list().front().places.front().ends_with("@ byte 84"));
+}
+
 TEST_CASE("a pid with two names is reported because merged traces share its rows", "[read]") {
   const auto r = opened(
       R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"rank 0"}},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},)"
