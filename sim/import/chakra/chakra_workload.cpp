@@ -13,6 +13,7 @@
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra_node.hpp"
 #include "sim/import/chakra/execution_trace.hpp"
+#include "sim/import/chakra/missing_ranks.hpp"
 #include "sim/import/common/byte_source.hpp"
 #include "sim/import/common/nccl_identity.hpp"
 
@@ -61,7 +62,8 @@ Workload read_traces(std::span<const std::string> paths, Anomalies& anomalies) {
   w.notes.push_back(
       "Chakra traces hold no transfer times: 5 us + bytes / 50 GB/s until a network is given");
   std::map<std::string, std::int32_t> groups;
-  std::set<int> taken;
+  RanksSeen seen;
+  std::set<int>& taken = seen.read;
   int next_rank = 0;
   for (const std::string& path : paths) {
     int stated = paths.size() > 1 ? last_number(path.substr(path.rfind('/') + 1)) : -1;
@@ -146,6 +148,7 @@ Workload read_traces(std::span<const std::string> paths, Anomalies& anomalies) {
       if (n.type == kSend || n.type == kReceive) {
         o.kind = n.type == kSend ? WorkKind::send : WorkKind::recv;
         o.peer = static_cast<std::int32_t>(std::clamp<std::int64_t>(n.peer(), -1, 100'000'000));
+        if (o.peer >= 0) seen.peers.insert(o.peer);
         o.match = (std::clamp<std::int64_t>(n.tag, 0, 1 << 28) << 24) +
                   messages[{n.type == kSend, n.peer(), n.tag}]++;
         if (o.bytes == 0)
@@ -175,6 +178,8 @@ Workload read_traces(std::span<const std::string> paths, Anomalies& anomalies) {
         WorkGroup& g = w.groups[static_cast<std::size_t>(o.group)];
         if (std::find(g.ranks.begin(), g.ranks.end(), rank.rank) == g.ranks.end())
           g.ranks.push_back(rank.rank), ++g.size;
+        seen.largest_group =
+            std::max(seen.largest_group, std::min<std::int64_t>(n.group_size, 100'000'000));
         if (n.group_size > 0)
           g.size =
               std::max(g.size, static_cast<int>(std::min<std::int64_t>(n.group_size, 100'000'000)));
@@ -206,6 +211,13 @@ Workload read_traces(std::span<const std::string> paths, Anomalies& anomalies) {
       rank.ops.push_back(std::move(o));
     }
     w.ranks.push_back(std::move(rank));
+  }
+  if (const std::string missing = missing_ranks(seen); !missing.empty()) {
+    anomalies.add("ranks_missing", Severity::warning,
+                  "ranks of the job without a file: nobody waits for them and nothing is sent by "
+                  "them, so a replay may be too fast; give the files of all ranks",
+                  fmt::format("ranks {} beside {} files", missing, paths.size()));
+    w.notes.push_back(fmt::format("no file for ranks {}: waiting for them is unknown", missing));
   }
   std::sort(w.ranks.begin(), w.ranks.end(),
             [](const WorkRank& a, const WorkRank& b) { return a.rank < b.rank; });

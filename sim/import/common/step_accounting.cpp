@@ -19,7 +19,20 @@ std::uint32_t step_at(const std::vector<StepMark>& steps, Nanoseconds t, bool is
   if (is_launch && index + 1 == steps.size() && t >= steps[index].end) return kNone;
   return index;
 }
+bool has_kernel(const RankTrace& trace) {
+  return std::any_of(trace.events.begin(), trace.events.end(),
+                     [](const TraceEvent& e) { return e.kind == EventKind::kernel; });
+}
+/// Gloo's collectives run on host threads and are no device work.
+bool records_device(const RankTrace& trace) {
+  return has_kernel(trace) ||
+         std::any_of(trace.events.begin(), trace.events.end(), [&](const TraceEvent& e) {
+           return e.is_on_device() && trace.tracks[e.track].is_device;
+         });
+}
 }  // namespace
+
+bool lacks_kernels(const RankTrace& trace) { return records_device(trace) && !has_kernel(trace); }
 
 std::vector<std::uint32_t> steps_of_events(const RankTrace& trace) {
   std::vector<std::uint32_t> result(trace.events.size(), kNone);
@@ -44,8 +57,7 @@ std::vector<StepAccount> accounts_of(const RankTrace& trace) {
   };
   std::vector<Sets> sets(count);
   std::vector<StepAccount> accounts(count);
-  bool has_device_work = false;
-  for (const TraceEvent& e : trace.events) has_device_work |= e.kind == EventKind::kernel;
+  const bool has_device_work = records_device(trace);
   for (std::size_t i = 0; i < trace.events.size(); ++i) {
     if (step_of[i] == kNone) continue;
     const TraceEvent& e = trace.events[i];

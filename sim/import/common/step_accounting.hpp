@@ -26,6 +26,11 @@ struct StepAccount {
 };
 std::vector<StepAccount> accounts_of(const RankTrace& trace);
 
+/// Device work was recorded and no compute kernel among it (a profiler told to trace copies only,
+/// or an export without its kernel table): what the GPU computed is unknown, and no host range
+/// stands for it. A recording of the CPU alone lacks none.
+bool lacks_kernels(const RankTrace& trace);
+
 /// Which step (index into trace.steps) an event belongs to, or kNone; one entry an event.
 std::vector<std::uint32_t> steps_of_events(const RankTrace& trace);
 

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sim/core/robust_stats.hpp"
+#include "sim/import/nccl_tests/held_up.hpp"
 
 namespace stepcast::nccl_tests {
 namespace {
@@ -33,6 +34,13 @@ std::string size_text(std::int64_t bytes) {
 std::string who(const Sweep& sweep) {
   return fmt::format("{} on {} x {} GPUs{}", text_of(sweep.test), sweep.nodes, sweep.ranks_per_node,
                      sweep.hosts.empty() ? "" : " (" + joined(sweep.hosts) + ")");
+}
+
+std::vector<std::pair<double, double>> points_of(const Sweep& sweep) {
+  std::vector<std::pair<double, double>> points;  // (bytes, us)
+  for (const Row& row : sweep.rows)
+    points.emplace_back(static_cast<double>(row.size), row.best().time_us);
+  return points;
 }
 
 void check_busbw(const Sweep& sweep, std::vector<Finding>& out) {
@@ -87,8 +95,9 @@ void check_sockets(const Sweep& sweep, std::vector<Finding>& out) {
 }
 
 void check_sizes(const Sweep& sweep, std::vector<Finding>& out) {
-  std::vector<std::string> off;
+  std::vector<std::string> off, held_up;
   const auto& rows = sweep.rows;
+  const auto bounded = bounded_times(points_of(sweep));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double t = rows[i].best().time_us;
     const auto& next = i + 1 < rows.size() ? rows[i + 1] : rows[i];
@@ -101,12 +110,12 @@ void check_sizes(const Sweep& sweep, std::vector<Finding>& out) {
           std::exp(std::log(before.best().time_us) * (1 - x) + std::log(next.best().time_us) * x);
     } else if (i == 0 && rows.size() > 1) {
       expected = next.best().time_us;  // a smaller size never needs more
-    } else {
-      continue;
     }
-    if (t > kStallFactor * expected)
+    if (expected > 0 && t > kStallFactor * expected)
       off.push_back(fmt::format("{} takes {:.4g} us where its neighbours say {:.4g}",
                                 size_text(rows[i].size), t, expected));
+    else if (t > kHeldUp * bounded[i])
+      held_up.push_back(fmt::format("{} ({:.2f} times)", size_text(rows[i].size), t / bounded[i]));
   }
   if (off.size() >= 3)
     out.push_back(
@@ -118,6 +127,14 @@ void check_sizes(const Sweep& sweep, std::vector<Finding>& out) {
   else if (!off.empty())
     out.push_back({Severity::warning, "bimodal_size",
                    fmt::format("{}: {}; repeat these sizes.", who(sweep), joined(off, "; ")),
+                   sweep.file, sweep.line});
+
+  if (!held_up.empty())
+    out.push_back({Severity::warning, "held_up_sizes",
+                   fmt::format("{}: {} of {} sizes take longer than a larger buffer, or than the "
+                               "same bytes in smaller ones: {}; forecasts take what the other "
+                               "sizes allow, repeat these.",
+                               who(sweep), held_up.size(), rows.size(), joined(held_up)),
                    sweep.file, sweep.line});
 
   std::vector<std::string> apart;
@@ -139,6 +156,25 @@ void check_sizes(const Sweep& sweep, std::vector<Finding>& out) {
                    fmt::format("{}: the largest size is {}; bandwidth is not reached there, "
                                "measure up to 1 GiB (-e 1G).",
                                who(sweep), size_text(rows.back().size)),
+                   sweep.file, sweep.line});
+}
+
+void check_rate(const Sweep& sweep, std::vector<Finding>& out) {
+  const Row* best = nullptr;
+  for (const Row& row : sweep.rows)
+    if (row.size >= kBandwidthSize &&
+        (best == nullptr || node_rate_GBps(sweep, row) > node_rate_GBps(sweep, *best)))
+      best = &row;
+  if (best == nullptr) return;
+  const double first = node_rate_GBps(sweep, *best),
+               last = node_rate_GBps(sweep, sweep.rows.back());
+  if (first > kHeldUp * last)
+    out.push_back({Severity::warning, "rate_falls",
+                   fmt::format("{}: what a node sends falls from {:.3g} GB/s at {} to {:.3g} at {} "
+                               "and stays there; large transfers meet on a link they share, look "
+                               "at which switches lie between the nodes.",
+                               who(sweep), first, size_text(best->size), last,
+                               size_text(sweep.rows.back().size)),
                    sweep.file, sweep.line});
 }
 }  // namespace
@@ -163,11 +199,20 @@ double node_rate_GBps(const Sweep& sweep, const Row& row) {
   return sweep.test == Test::all_to_all && n > g ? busbw * g * (n - g) / (n - 1) : busbw;
 }
 
+std::vector<std::int64_t> held_up_sizes(const Sweep& sweep) {
+  const auto bounded = bounded_times(points_of(sweep));
+  std::vector<std::int64_t> sizes;
+  for (std::size_t i = 0; i < sweep.rows.size(); ++i)
+    if (sweep.rows[i].best().time_us > kHeldUp * bounded[i]) sizes.push_back(sweep.rows[i].size);
+  return sizes;
+}
+
 std::vector<Finding> findings_of(const Sweep& sweep) {
   std::vector<Finding> out;
   check_busbw(sweep, out);
   check_sockets(sweep, out);
   check_sizes(sweep, out);
+  check_rate(sweep, out);
   return out;
 }
 

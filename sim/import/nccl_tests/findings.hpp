@@ -27,8 +27,12 @@ std::string system_of(const Sweep& sweep);
 /// all_to_all: all g ranks send (n - g)/(n - 1) of it outside.
 double node_rate_GBps(const Sweep& sweep, const Row& row);
 
+/// Sizes of a run that its other sizes show as held up (held_up.hpp): the measurement, not the
+/// network, and no mark for a forecast.
+std::vector<std::int64_t> held_up_sizes(const Sweep& sweep);
 /// Checks of one sweep: printed bandwidths against recomputation, TCP-like speed, stalls, sizes off
-/// their neighbours, in-place against out-of-place, sizes too small to show bandwidth.
+/// their neighbours or held up, a rate that falls for good, in-place against out-of-place, sizes
+/// too small to show bandwidth.
 std::vector<Finding> findings_of(const Sweep& sweep);
 /// Checks across sweeps of the same test and shape: pairs slower than their peers and the node they
 /// have in common.

@@ -3,28 +3,58 @@
 #include <cmath>
 
 #include "sim/collective/collective_model.hpp"
+#include "sim/core/robust_stats.hpp"
 #include "sim/import/nccl_tests/curves.hpp"
+#include "sim/import/nccl_tests/held_up.hpp"
 #include "sim/import/nccl_tests/step_model.hpp"
 
 namespace stepcast::nccl_tests {
 namespace {
-/// Time at a size; log-log between sizes, edges keep their latency or bandwidth. A smaller buffer
-/// never needs more time, so sizes that a stall or a cold start held up count as the least of the
-/// larger ones.
-double time_at(const MeasuredCurve& curve, double size) {
-  std::vector<std::pair<double, double>> p;
-  for (auto it = curve.points.rbegin(); it != curve.points.rend(); ++it) {
-    const double time = it->second.value;
-    p.emplace_back(static_cast<double>(it->first.value),
-                   p.empty() ? time : std::min(time, p.back().second));
-  }
-  std::reverse(p.begin(), p.end());
-  if (size <= p.front().first) return p.front().second;
-  if (size >= p.back().first) return p.back().second * size / p.back().first;
+using Points = std::vector<std::pair<double, double>>;  // (bytes, seconds or a ratio of seconds)
+
+/// The curve without what held single sizes up: a stall or a cold start is no property of a size.
+Points sound_points(const MeasuredCurve& curve) {
+  Points points;
+  for (const auto& [size, time] : curve.points)
+    points.emplace_back(static_cast<double>(size.value), time.value);
+  const auto bounded = bounded_times(points);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].second = bounded[i];
+  return points;
+}
+
+/// Log-log between two sizes; `size` lies within the points.
+double between(const Points& p, double size) {
   std::size_t i = 1;
   while (p[i].first < size) ++i;
   const double w = std::log(size / p[i - 1].first) / std::log(p[i].first / p[i - 1].first);
   return std::exp(std::log(p[i - 1].second) * (1 - w) + std::log(p[i].second) * w);
+}
+
+/// Time at a size; edges keep their latency or bandwidth.
+double time_at(const MeasuredCurve& curve, double size) {
+  const Points p = sound_points(curve);
+  if (size <= p.front().first) return p.front().second;
+  if (size >= p.back().first) return p.back().second * size / p.back().first;
+  return between(p, size);
+}
+
+/// Measured over modelled time at a size: what the model of steps does not know about this network.
+/// Congestion and changes of protocol come at other sizes with other node counts, so each size
+/// takes the median of itself and two neighbours on both sides, fewer at the edges.
+double measured_over_model(const MeasuredCurve& curve, const StepModel& model, double size) {
+  constexpr std::size_t kNeighbours = 2;
+  const Points times = sound_points(curve);
+  Points ratios;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const std::size_t reach = std::min({kNeighbours, i, times.size() - 1 - i});
+    std::vector<double> around;
+    for (std::size_t j = i - reach; j <= i + reach; ++j)
+      around.push_back(times[j].second / model.time(curve.nodes, times[j].first));
+    ratios.emplace_back(times[i].first, median(around));
+  }
+  if (size <= ratios.front().first) return ratios.front().second;
+  if (size >= ratios.back().first) return ratios.back().second;
+  return between(ratios, size);
 }
 
 /// Curves that speak of the asked shape, by nodes.
@@ -70,7 +100,7 @@ std::optional<Seconds> predicted_time(std::span<const MeasuredCurve> curves, Col
   if (nodes == 1) return Seconds(time_at(*same.front(), s));
   const StepModel model(same);
   const auto from = [&](const MeasuredCurve& c) {
-    return time_at(c, s) * model.time(nodes, s) / model.time(c.nodes, s);
+    return measured_over_model(c, model, s) * model.time(nodes, s);
   };
   std::size_t above = 0;
   while (above < same.size() && same[above]->nodes < nodes) ++above;

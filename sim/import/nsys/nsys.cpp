@@ -130,6 +130,12 @@ class Reader {
       for (std::uint32_t i = 0; i < trace.events.size(); ++i)
         name_collective(trace, trace.events[i]);
       find_steps(trace);
+      if (lacks_kernels(trace))
+        trace.anomalies.add("no_kernel_rows", Severity::error,
+                            "the export has copies or sets of this device and no compute kernel: "
+                            "its compute is unknown, not zero, and host ranges do not stand for "
+                            "it; record with nsys profile --trace=cuda,nvtx",
+                            path_);
       result.push_back(std::move(trace));
     }
     for (RankTrace& trace : result) {

@@ -142,10 +142,18 @@ std::vector<DiagnosisLine> diagnosis_of(std::span<const RankTrace> traces,
   }
   if (steps <= 0) return out;
   step_time(traces, accounts, out);
-  out.push_back({Severity::info, "GPU time",
-                 fmt::format("compute {:.1f} % of the step, communication {:.1f} %",
-                             100 * compute / steps, 100 * communication / steps),
-                 ""});
+  const auto blind = std::find_if(traces.begin(), traces.end(), lacks_kernels);
+  if (blind == traces.end())
+    out.push_back({Severity::info, "GPU time",
+                   fmt::format("compute {:.1f} % of the step, communication {:.1f} %",
+                               100 * compute / steps, 100 * communication / steps),
+                   ""});
+  else
+    out.push_back({Severity::error, "GPU time",
+                   fmt::format("no compute kernel of {} was recorded: what its GPU computed, "
+                               "waited for or could overlap is unknown",
+                               rank_text(*blind)),
+                   blind->file});
 
   Anomalies ignored;
   const auto matches = match_collectives(traces, ignored);
@@ -220,7 +228,7 @@ std::vector<DiagnosisLine> diagnosis_of(std::span<const RankTrace> traces,
       idle.largest_where = rank_text(trace) + ": " + mine.largest_where;
     loading += data_loading_of(trace);
   }
-  if (period > 0 && communication + compute > 0) {
+  if (period > 0 && communication + compute > 0 && blind == traces.end()) {
     out.push_back(
         {idle.host / period > 0.3   ? Severity::error
          : idle.host / period > 0.1 ? Severity::warning

@@ -359,6 +359,12 @@ Workload workload_of(std::span<const RankTrace> traces, Anomalies& anomalies) {
                 "its own time, waiting included",
                 traces.front().file, dissolve_impossible_meetings(w));
   note_host_time(w);
+  const auto blind = static_cast<int>(std::count_if(traces.begin(), traces.end(), lacks_kernels));
+  if (blind > 0)
+    w.notes.push_back(
+        fmt::format("{} of {} ranks recorded device work without a compute kernel: what the GPU "
+                    "computed lies inside host time, so no answer about compute holds for them",
+                    blind, traces.size()));
   for (const WorkGroup& g : w.groups)
     if (g.size > static_cast<int>(w.ranks.size()) && g.kind != GroupKind::pp)
       w.notes.push_back(

@@ -41,11 +41,17 @@ std::map<std::string, std::pair<Sweep, std::string>> published_sweeps(const std:
   for (std::size_t i = 0; i < points.rows(); ++i) {
     const auto time = points.number(i, "time_us"), size = points.number(i, "size_bytes");
     if (!time || !size) continue;
-    sweeps[points.text(i, "log_id")].first.rows.push_back(
-        {.size = static_cast<std::int64_t>(*size),
-         .type = "float",
-         .out_of_place = Timing{*time, points.number(i, "algbw_GBps").value_or(0),
-                                points.number(i, "busbw_GBps").value_or(0), 0}});
+    Sweep& sweep = sweeps[points.text(i, "log_id")].first;
+    std::optional<Timing> in_place;
+    if (const auto again = points.number(i, "time_inplace_us"); again && *again > 0) {
+      const double algbw = *size / *again * 1e-3;
+      in_place = Timing{*again, algbw, algbw * bus_factor(sweep.test, sweep.ranks), 0};
+    }
+    sweep.rows.push_back({.size = static_cast<std::int64_t>(*size),
+                          .type = "float",
+                          .out_of_place = Timing{*time, points.number(i, "algbw_GBps").value_or(0),
+                                                 points.number(i, "busbw_GBps").value_or(0), 0},
+                          .in_place = in_place});
   }
   return sweeps;
 }
@@ -137,6 +143,30 @@ TEST_CASE("broken links of the pair matrix are found and pairs at the cluster's 
   REQUIRE(found >= expected);
 }
 
+namespace {
+/// Errors of one comparison: every size, sizes not called held up, and 128 MiB and more, where
+/// bandwidth decides and one timing is repeatable.
+struct Errors {
+  std::vector<double> all, sound, large;
+  void add(double error, std::int64_t size, bool is_held_up) {
+    all.push_back(error);
+    if (!is_held_up) sound.push_back(error);
+    if (size >= 128 << 20) large.push_back(error);
+  }
+  std::string text() const {
+    const auto part = [](const char* name, const std::vector<double>& e) {
+      return fmt::format("{} ({}) median {:.1f} %, p95 {:.1f} %", name, e.size(), 100 * median(e),
+                         100 * quantile(e, 0.95));
+    };
+    return part("all sizes", all) + "; " + part("not called held up", sound) + "; " +
+           part("from 128 MiB", large);
+  }
+};
+bool holds(const std::vector<std::int64_t>& sizes, std::int64_t size) {
+  return std::find(sizes.begin(), sizes.end(), size) != sizes.end();
+}
+}  // namespace
+
 TEST_CASE("series predict the node counts left out", "[fidelity][nccl]") {
   STEPCAST_NEEDS_SHARED_DATA(data);
   std::map<std::string, std::vector<Sweep>> series;  // log id without its node count
@@ -148,8 +178,7 @@ TEST_CASE("series predict the node counts left out", "[fidelity][nccl]") {
     if (id.starts_with("polaris_2.") && at != std::string::npos)
       series[id.substr(8, 4) + id.substr(at + 2)].push_back(entry.first);
   }
-  std::vector<double> errors,
-      large;  // large: 128 MiB and more, where bandwidth decides and one timing is repeatable
+  Errors errors;
   for (auto& [name, sweeps] : series) {
     for (const Sweep& left_out : sweeps) {
       std::vector<Sweep> others;
@@ -158,31 +187,57 @@ TEST_CASE("series predict the node counts left out", "[fidelity][nccl]") {
       if (others.empty()) continue;
       Anomalies anomalies;
       const auto curves = curves_of(others, {}, anomalies);
-      std::vector<double> mine;
+      const auto held_up = held_up_sizes(left_out);
+      Errors mine;
       for (const Row& row : left_out.rows)
         if (const auto t = predicted_time(curves, *collective_of(left_out.test), left_out.nodes,
                                           left_out.ranks_per_node, Bytes(row.size))) {
-          mine.push_back(std::abs(t->value / (row.best().time_us * 1e-6) - 1));
-          if (row.size >= 128 << 20) large.push_back(mine.back());
+          const double error = std::abs(t->value / (row.best().time_us * 1e-6) - 1);
+          mine.add(error, row.size, holds(held_up, row.size));
+          errors.add(error, row.size, holds(held_up, row.size));
         }
-      std::cout << fmt::format(
-          "{} from {} others: {} sizes, median {:.1f} %, p95 {:.1f} %, largest size {:.1f} %\n",
-          left_out.file, others.size(), mine.size(), 100 * median(mine), 100 * quantile(mine, 0.95),
-          100 * mine.back());
-      errors.insert(errors.end(), mine.begin(), mine.end());
+      std::cout << fmt::format("{} from {} others: {}\n", left_out.file, others.size(),
+                               mine.text());
     }
   }
-  std::cout << fmt::format(
-      "all sizes: median {:.1f} %, p95 {:.1f} %; from 128 MiB: {} points, median {:.1f} %, p95 "
-      "{:.1f} %\n",
-      100 * median(errors), 100 * quantile(errors, 0.95), large.size(), 100 * median(large),
-      100 * quantile(large, 0.95));
-  // The bar of 6 % and 20 % holds where bandwidth decides. Below, the series themselves do not
-  // repeat: the two 8-node all-gathers with library settings of equal effect differ by 46 % at the
-  // median of 128 KiB to 64 MiB. What is reached for all sizes is kept here: 34.0 and 548 % before
-  // the model of steps.
-  REQUIRE(median(large) <= 0.06);
-  REQUIRE(quantile(large, 0.95) <= 0.20);
-  REQUIRE(median(errors) <= 0.15);
-  REQUIRE(quantile(errors, 0.95) <= 1.00);
+  std::cout << "node counts left out: " << errors.text() << '\n';
+  // The bar of 6 % and 20 % holds where bandwidth decides. Of all sizes, 20 % lies below what a run
+  // repeats itself to and 6 % does not (next test). What is reached for all sizes is kept
+  // here: 34.0 and 548 % before the model of steps, 13.0 and 95 % before sizes bounded each other.
+  REQUIRE(median(errors.large) <= 0.06);
+  REQUIRE(quantile(errors.large, 0.95) <= 0.20);
+  REQUIRE(median(errors.all) <= 0.14);
+  REQUIRE(quantile(errors.all, 0.95) <= 0.75);
+  REQUIRE(errors.sound.size() >= 0.85 * static_cast<double>(errors.all.size()));
+  REQUIRE(median(errors.sound) <= 0.12);
+}
+
+TEST_CASE("a run repeats itself this well", "[fidelity][nccl]") {
+  STEPCAST_NEEDS_SHARED_DATA(data);
+  // In place and out of place move the same bytes over the same nodes with the same settings,
+  // seconds apart: the one as the forecast of the other is the floor under any model's error.
+  std::map<int, Errors> by_nodes;
+  Errors floor;
+  for (const auto& [id, entry] : published_sweeps(data)) {
+    const auto& [sweep, quality] = entry;
+    if (!id.starts_with("polaris_") || quality != "good") continue;
+    const auto held_up = held_up_sizes(sweep);
+    for (const Row& row : sweep.rows) {
+      if (!row.in_place || row.in_place->time_us <= 0) continue;
+      const double ratio = row.out_of_place->time_us / row.in_place->time_us;
+      for (const double error : {std::abs(ratio - 1), std::abs(1 / ratio - 1)}) {
+        by_nodes[sweep.nodes].add(error, row.size, holds(held_up, row.size));
+        floor.add(error, row.size, holds(held_up, row.size));
+      }
+    }
+  }
+  for (const auto& [nodes, errors] : by_nodes)
+    std::cout << fmt::format("repeats on {} nodes: {}\n", nodes, errors.text());
+  std::cout << "repeats: " << floor.text() << '\n';
+  REQUIRE(floor.all.size() >= 800);
+  // What docs/import.md says of the floor: its 95th percentile lies above issue 5's 20 %, its
+  // median far below the 6 %, so the median that is missed is the model's.
+  REQUIRE(quantile(floor.all, 0.95) > 0.20);
+  REQUIRE(median(floor.all) < 0.03);
+  REQUIRE(quantile(floor.large, 0.95) <= 0.03);
 }

@@ -2,6 +2,7 @@
 #include "sim/core/result.hpp"
 #include "sim/import/chakra/chakra_node.hpp"
 #include "sim/import/chakra/execution_trace.hpp"
+#include "sim/import/chakra/missing_ranks.hpp"
 #include "sim/import/kineto/kineto.hpp"
 #include "sim/import/replay/replay.hpp"
 #include "tests/support/temp_path.hpp"
@@ -102,6 +103,35 @@ TEST_CASE("a cycle and a missing parent are counted and the rest still runs",
   REQUIRE(replay(w).total_s == Approx(11e-6));
 }
 
+TEST_CASE("ranks of a Chakra job without a file are named", "[chakra]") {
+  using chakra::missing_ranks;
+  REQUIRE(missing_ranks({{0, 1, 2, 3}, {0, 3}, 4}).empty());
+  REQUIRE(missing_ranks({{0, 2, 5}, {}, 0}) == "1, 3-4");  // gaps
+  REQUIRE(missing_ranks({{0, 1}, {}, 8}) == "2-7");        // a group of 8
+  REQUIRE(missing_ranks({{2, 3}, {}, 4}) == "0-1");        // the first ones
+  REQUIRE(missing_ranks({{0, 1}, {4}, 0}) == "2-4");       // a receiver
+  REQUIRE(missing_ranks({{1, 2, 3, 4}, {}, 4}).empty());   // numbered from 1
+  REQUIRE(missing_ranks({{1, 2, 3, 4}, {0}, 4}) == "0");   // unless a rank 0 is named
+}
+
+TEST_CASE("a Chakra folder that lacks ranks says which", "[chakra]") {
+  // Two of four files: an all-reduce over the process group of 4 (comm_type 0, pg_size 4).
+  const auto attribute = [](const std::string& name, std::uint64_t v) {
+    return bytes(10, bytes(1, name) + number(9, v));
+  };
+  const std::string content =
+      message(bytes(1, "0.0.4")) +
+      message(number(1, 1) + bytes(2, "ALL_REDUCE") + number(3, 7) + attribute("comm_type", 0) +
+              attribute("comm_size", 4096) + attribute("pg_size", 4));
+  const test::TempPath zero("job.0.et", content), three("job.3.et", content);
+  const std::vector<std::string> paths{zero.path, three.path};
+  Anomalies anomalies;
+  const Workload w = chakra::read_traces(paths, anomalies);
+  REQUIRE(w.ranks.size() == 2);
+  REQUIRE(anomalies.count_of("ranks_missing") == 1);
+  REQUIRE(anomalies.list().back().places.at(0).starts_with("ranks 1-2 beside 2 files"));
+}
+
 TEST_CASE("Chakra JSON is read one object after another and as one object with nodes", "[chakra]") {
   const std::string node =
       R"({"id": "3", "name": "ALL_REDUCE", "type": "COMM_COLL_NODE", "dataDeps": ["2"], "attr": [{"name": "comm_type", "int64Val": "0"}, {"name": "comm_size", "int64Val": "1048576"}]})";
@@ -141,7 +171,7 @@ TEST_CASE(
   REQUIRE(collective_in(w).collective == Collective::all_gather);
   REQUIRE(collective_in(w).bytes == 24);
   REQUIRE(w.groups.at(0).size == 2);
-  REQUIRE(w.notes.size() == 2);
+  REQUIRE(w.notes.size() == 3);  // no times, no durations, one of two ranks
 }
 
 namespace {

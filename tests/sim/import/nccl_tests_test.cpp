@@ -1,4 +1,5 @@
 #include "sim/import/nccl_tests/curves.hpp"
+#include "sim/import/nccl_tests/held_up.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
@@ -139,6 +140,68 @@ TEST_CASE("two nodes at TCP speed are called a TCP fallback and stalls are calle
   findings = findings_of(sweep);
   REQUIRE(std::any_of(findings.begin(), findings.end(),
                       [](const Finding& f) { return f.name == "stalls"; }));
+}
+
+TEST_CASE("the other sizes of a run bound what each size needs", "[nccl]") {
+  // 30 at 1: the 10 of size 2 hold it. 50 at 4: two of size 2 take 20, a rate that 18 at 8 reaches
+  // again. 12 may stay above two of 8 (36): at 50 it is 1.39 of that, and nothing behind comes
+  // back.
+  const std::vector<std::pair<double, double>> points{{1, 30}, {2, 10}, {4, 50}, {8, 18}, {12, 50}};
+  REQUIRE(bounded_times(points) == std::vector<double>{10, 10, 18, 18, 50});
+  // A row without a time bounds nobody.
+  REQUIRE(bounded_times(std::vector<std::pair<double, double>>{{1, 0}, {2, 10}}).back() == 10);
+}
+
+TEST_CASE("a rate that falls for good is the network's and one that comes back is a stall",
+          "[nccl]") {
+  // Twice the bytes, five times the time. The first curve keeps that rate: 200 is 2.5 times 8
+  // of 10. The second comes back to the first rate within a quarter (90 against 80), which bounds
+  // both.
+  const std::vector<std::pair<double, double>> falls{{1, 10}, {2, 20}, {4, 100}, {8, 200}};
+  const std::vector<std::pair<double, double>> stalls{{1, 10}, {2, 20}, {4, 100}, {8, 90}};
+  REQUIRE(bounded_times(falls) == std::vector<double>{10, 20, 100, 200});
+  REQUIRE(bounded_times(stalls) == std::vector<double>{10, 20, 40, 80});
+  Sweep sweep{.file = "x",
+              .test = Test::all_to_all,
+              .ranks = 2,
+              .nodes = 2,
+              .ranks_per_node = 1,
+              .hosts = {"a", "b"}};
+  for (const auto& [mebi, us] : {std::pair{128, 4e3}, {256, 8e3}, {512, 40e3}, {1024, 80e3}}) {
+    const std::int64_t size = std::int64_t{mebi} << 20;
+    const double algbw = static_cast<double>(size) / us * 1e-3;
+    sweep.rows.push_back(
+        {.size = size, .type = "float", .out_of_place = Timing{us, algbw, algbw / 2, 0}});
+  }
+  // A node sends half of each buffer: 16.8 GB/s at 128 MiB, 6.7 at 1 GiB.
+  const auto findings = findings_of(sweep);
+  const auto called = std::find_if(findings.begin(), findings.end(),
+                                   [](const Finding& f) { return f.name == "rate_falls"; });
+  REQUIRE(called != findings.end());
+  REQUIRE(called->text.find("from 16.8 GB/s at 128 MiB to 6.71 at 1 GiB") != std::string::npos);
+  REQUIRE(held_up_sizes(sweep).empty());
+}
+
+TEST_CASE("a size slower than a larger one is called held up and one within a quarter is not",
+          "[nccl]") {
+  Sweep sweep{.file = "x", .test = Test::all_gather, .ranks = 8, .nodes = 2, .ranks_per_node = 4};
+  const auto add = [&](std::int64_t size, double us) {
+    const double algbw = static_cast<double>(size) / us * 1e-3;
+    sweep.rows.push_back(
+        {.size = size, .type = "float", .out_of_place = Timing{us, algbw, algbw * 7 / 8, 0}});
+  };
+  // 64 KiB: 60 / 50 = 1.2 of the size above. 256 KiB: 160 / 100 = 1.6 of two of 128 KiB, and 1.6 of
+  // the size above; between its neighbours sqrt(50 x 100) = 70.7, 2.26 of it, below a stall's 2.5.
+  add(1 << 15, 40), add(1 << 16, 60), add(1 << 17, 50), add(1 << 18, 160), add(1 << 19, 100);
+  add(1 << 26, 5000);
+  REQUIRE(held_up_sizes(sweep) == std::vector<std::int64_t>{1 << 18});
+  const auto findings = findings_of(sweep);
+  const auto called = std::find_if(findings.begin(), findings.end(),
+                                   [](const Finding& f) { return f.name == "held_up_sizes"; });
+  REQUIRE(called != findings.end());
+  REQUIRE(called->severity == Severity::warning);
+  REQUIRE(called->text.find("1 of 6 sizes") != std::string::npos);
+  REQUIRE(called->text.find("256 KiB (1.60 times)") != std::string::npos);
 }
 
 TEST_CASE("the node that all slow pairs share is named", "[nccl]") {

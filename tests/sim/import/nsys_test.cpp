@@ -1,12 +1,15 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "sim/core/result.hpp"
 #include "sim/import/common/step_accounting.hpp"
 #include "sim/import/nsys/nsys.hpp"
+#include "sim/import/replay/diagnosis.hpp"
+#include "sim/import/replay/trace_workload.hpp"
 #include "tests/support/test.hpp"
 
 using namespace stepcast;
@@ -66,6 +69,39 @@ TEST_CASE("an Nsight export without host tables still gives its kernels", "[nsys
   REQUIRE(traces[0].anomalies.count_of("kernel_without_launch") == 3);
   REQUIRE(traces[0].collectives.at(0).collective == Collective::send_recv);
   REQUIRE(traces[0].anomalies.count_of("collective_from_kernel_name") == 1);
+}
+
+TEST_CASE("host ranges of an Nsight export without kernel rows are not called compute", "[nsys]") {
+  const Export file(
+      R"(CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, "end" INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER);
+  INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1000, 1400, 0, 7, 1, 16777216), (11000, 11400, 0, 7, 2, 16777216);
+  CREATE TABLE NVTX_EVENTS (start INTEGER, "end" INTEGER, globalTid INTEGER, text TEXT);
+  INSERT INTO NVTX_EVENTS VALUES (0, 9000, 16777217, 'step 1'), (10000, 19000, 16777217, 'step 2'),
+    (200, 8000, 16777217, 'aten::mm, op_id = 5, sizes = [[8, 4]]'), (10200, 18000, 16777217, 'aten::mm, op_id = 6, sizes = [[8, 4]]');)");
+  const auto traces = nsys::read_export(file.path);
+  REQUIRE(lacks_kernels(traces.at(0)));
+  REQUIRE(traces[0].anomalies.count_of("no_kernel_rows") == 1);
+  const auto accounts = accounts_of(traces[0]);
+  REQUIRE(accounts.size() == 2);
+  REQUIRE(accounts[0].compute.value == 0);  // aten::mm takes 7.8 us of the host in each step
+  REQUIRE(accounts[0].copies.value == Approx(0.4e-6));
+  const auto lines = diagnosis_of(traces, nullptr);
+  const auto gpu = std::find_if(lines.begin(), lines.end(),
+                                [](const DiagnosisLine& l) { return l.topic == "GPU time"; });
+  REQUIRE(gpu != lines.end());
+  REQUIRE(gpu->severity == Severity::error);
+  REQUIRE(gpu->text.find("no compute kernel of rank 0 was recorded") != std::string::npos);
+  for (const DiagnosisLine& line : lines) REQUIRE(line.topic != "host-bound");
+  Anomalies anomalies;
+  const Workload w = workload_of(traces, anomalies);
+  REQUIRE(std::any_of(w.notes.begin(), w.notes.end(), [](const std::string& note) {
+    return note.starts_with("1 of 1 ranks recorded device work without a compute kernel");
+  }));
+}
+
+TEST_CASE("an Nsight export with kernels lacks none", "[nsys]") {
+  const Export file(kKernels);
+  REQUIRE_FALSE(lacks_kernels(nsys::read_export(file.path).at(0)));
 }
 
 TEST_CASE("databases that are no Nsight export are refused with a sentence", "[nsys]") {
