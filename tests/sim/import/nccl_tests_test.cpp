@@ -152,6 +152,17 @@ TEST_CASE("the other sizes of a run bound what each size needs", "[nccl]") {
   REQUIRE(bounded_times(std::vector<std::pair<double, double>>{{1, 0}, {2, 10}}).back() == 10);
 }
 
+TEST_CASE("a sweep of very many sizes is judged without comparing each pair", "[nccl]") {
+  // 1 us a KiB and 20 us more; the size in the middle takes twice the next one's time. A quadratic
+  // search would compare 4e10 pairs.
+  std::vector<std::pair<double, double>> points;
+  for (int i = 1; i <= 200'000; ++i) points.emplace_back(1024.0 * i, 20.0 + i);
+  points[100'000].second *= 2;
+  const auto bounded = bounded_times(points);
+  REQUIRE(bounded[100'000] == points[100'001].second);
+  REQUIRE(bounded[150'000] == points[150'000].second);
+}
+
 TEST_CASE("a rate that falls for good is the network's and one that comes back is a stall",
           "[nccl]") {
   // Twice the bytes, five times the time. The first curve keeps that rate: 200 is 2.5 times 8
