@@ -283,10 +283,12 @@ void RowPainter::counter(QPainter& painter, const TimelineRow& row, int top, dou
   QColor fill_colour = theme().of(trace::SliceCategory::optimizer);
   fill_colour.setAlpha(110);
   for (const Strip& strip : strips_[row.side]) {
-    const int width =
-        std::max(1, static_cast<int>(std::lround(static_cast<double>(strip.end - strip.begin) *
-                                                 strip.px_per_ns)));
-    const auto columns = side.counters[row.id]->columns(strip.begin, strip.end, width);
+    // Behind the last event nothing is known of the value.
+    const Nanoseconds end = std::min(strip.end, side.facts.trace->end());
+    if (end <= strip.begin) continue;
+    const int width = std::max(
+        1, static_cast<int>(std::lround(static_cast<double>(end - strip.begin) * strip.px_per_ns)));
+    const auto columns = side.counters[row.id]->columns(strip.begin, end, width);
     QPolygonF line;
     for (int x = 0; x < static_cast<int>(columns.size()); ++x) {
       const trace::CounterColumn& c = columns[static_cast<std::size_t>(x)];

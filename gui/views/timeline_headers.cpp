@@ -89,9 +89,11 @@ void TimelineView::paint_header(QPainter& p, const TimelineRow& row, int top, bo
              metrics.elidedText(text, Qt::ElideMiddle, room));
   if (row.kind == RowKind::counter) {
     const trace::CounterSeries& series = scene_.sides[row.side].facts.trace->counters()[row.id];
+    const bool is_bytes = series.name.find("ytes") != std::string::npos;  // "memory bytes", "Bytes"
+    const auto text_of = is_bytes ? bytes_text : number_text;
     p.setPen(t.dim_text);
     p.drawText(QRect(x, top + 18, room, 16), Qt::AlignVCenter | Qt::AlignLeft,
-               metrics.elidedText(number_text(series.least) + " to " + number_text(series.most),
+               metrics.elidedText(text_of(series.least) + " to " + text_of(series.most),
                                   Qt::ElideRight, room));
   }
   p.restore();

@@ -24,6 +24,22 @@ simdjson::error_code raw_of(simdjson::ondemand::value& value, std::string_view& 
   return error;
 }
 constexpr std::size_t kKeptPlaces = 5;  // as many as Anomalies keeps
+/// Behind the bracket that closes the one at `at`; npos where the data ends before.
+std::size_t end_of_value(const char* data, std::size_t at, std::size_t size) {
+  std::size_t depth = 0;
+  for (; at < size; ++at) {
+    if (data[at] == '"') {
+      for (++at; at < size && data[at] != '"'; ++at)
+        if (data[at] == '\\') ++at;
+      if (at >= size) break;
+    } else if (data[at] == '{' || data[at] == '[') {
+      ++depth;
+    } else if ((data[at] == '}' || data[at] == ']') && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return std::string_view::npos;
+}
 }  // namespace
 
 std::size_t last_cut(const char* data, std::size_t size) {
@@ -158,6 +174,7 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
   result.events = skip;
   std::int64_t seen = 0;
   std::size_t at = 0;
+  bool lists_end = true;
   const auto lose = [&](std::size_t where) {
     ++result.damaged;
     if (result.damaged_at.size() < kKeptPlaces) result.damaged_at.push_back(where);
@@ -169,6 +186,16 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
       result.consumed = at + 1;
       return result;
     }
+    if (c == '[' && lists_end) {  // a list where an event belongs: its end is not the events' end
+      const std::size_t end = end_of_value(data, at, size);
+      lists_end =
+          end != std::string_view::npos;  // looked for once, not from every [ of a broken file
+      if (lists_end) {
+        lose(at);
+        result.consumed = at = end;
+        continue;
+      }
+    }
     if (c != '{') {  // a separator, or damage between events
       if (!is_space(c) && c != ',') lose(at);
       do ++at;
@@ -177,23 +204,8 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
       result.consumed = at;
       continue;
     }
-    const std::size_t start = at;
-    std::size_t depth = 0;
-    bool is_whole = false;
-    for (; at < size; ++at) {
-      if (data[at] == '"') {
-        for (++at; at < size && data[at] != '"'; ++at)
-          if (data[at] == '\\') ++at;
-        if (at >= size) break;
-      } else if (data[at] == '{' || data[at] == '[') {
-        ++depth;
-      } else if ((data[at] == '}' || data[at] == ']') && --depth == 0) {
-        ++at;
-        is_whole = true;
-        break;
-      }
-    }
-    if (!is_whole) {
+    const std::size_t start = at, end = end_of_value(data, at, size);
+    if (end == std::string_view::npos) {
       // A lost quote swallows the rest: start again at the next event-like place, if there is one.
       const char* again = nullptr;
       for (std::size_t next = start + 1; next + 6 < size && again == nullptr; ++next)
@@ -211,7 +223,7 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
       at = static_cast<std::size_t>(again - data);
       continue;
     }
-    result.consumed = at;
+    result.consumed = at = end;
     if (seen++ < skip) continue;
     bool is_repaired = false;
     if (take_alone({data + start, at - start}, offset_ + start, is_repaired)) {

@@ -156,10 +156,12 @@ TEST_CASE("damage costs the damaged event and nothing else",
   events.insert(
       events.begin() + 7,
       R"({"ph": "X", "cat": "cpu_op", "name": "nan", "pid": 1, "tid": 1, "ts": NaN, "dur": 1})");
+  events.insert(events.begin() + 9, R"([{"ph": "]"}, [1, 2]])");  // its end is not the events' end
   const test::TempPath file("d.json", document(events));
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.anomalies.count_of("text_repaired") >= 1);
   REQUIRE(trace.anomalies.count_of("event_without_time") == 1);
+  REQUIRE(trace.anomalies.count_of("event_damaged") == 2);  // "no end" and the list
   REQUIRE(accounts_of(trace).size() == 2);
   REQUIRE(accounts_of(trace)[1].compute.value == Approx(300e-6));
 }
