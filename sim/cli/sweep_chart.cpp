@@ -53,6 +53,9 @@ Chart sweep_chart(const SweepTable& table, const std::vector<Variation>& variati
   } else if (const auto [low, high] = std::minmax_element(xs.begin(), xs.end());
              xs.size() > 2 && *low > 0 && *high / *low >= 8) {
     chart.x.is_log = true;
+  } else {
+    // Slowdowns from 1 to 2 and the like: no empty half below them.
+    chart.x.is_amount = *low < 0.3 * *high;
   }
 
   std::map<std::string, std::size_t> series_of;

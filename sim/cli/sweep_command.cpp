@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
@@ -157,12 +158,16 @@ int run(const SweepArguments& a) {
   table.sort_by(grid);
   std::size_t good = 0;
   std::vector<std::string> refused;
+  std::map<std::string, std::vector<std::string>> points_of;  // by the reason why they were refused
   for (const GridPoint& point : grid) {
     if (!table.has(point)) continue;
-    if (table.status(point) == "ok")
+    if (table.status(point) == "ok") {
       ++good;
-    else
-      refused.push_back(joined(settings_of(variations, point)) + ": " + table.status(point));
+      continue;
+    }
+    const std::string settings = joined(settings_of(variations, point));
+    refused.push_back(settings + ": " + table.status(point));
+    points_of[table.status(point)].push_back(settings);
   }
   if (!a.chart.empty()) draw(a, table, variations, grid);
   if (a.is_json)
@@ -180,7 +185,13 @@ int run(const SweepArguments& a) {
     fmt::print("{}: {} points, {} simulated now, {} good, {} refused{}\n", a.output, grid.size(),
                open.size() - deaths.size(), good, refused.size(),
                a.chart.empty() ? "" : "; chart " + a.chart);
-  for (const std::string& line : refused) fmt::print(stderr, "refused: {}\n", line);
+  // A fault of the base scenario is told once, not for every point.
+  for (const auto& [reason, points] : points_of)
+    if (points.size() == 1)
+      fmt::print(stderr, "refused: {}: {}\n", points.front(), reason);
+    else
+      fmt::print(stderr, "refused, {} points from {} to {}: {}\n", points.size(), points.front(),
+                 points.back(), reason);
   for (const std::string& line : deaths) fmt::print(stderr, "stepcast: {}\n", line);
   if (!deaths.empty()) return was_killed ? kEnvironment : kOurFault;
   return good == 0 ? kBadInput : kGood;
