@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/straggler/expected_maximum.hpp"
+#include "sim/core/expected_maximum.hpp"
 
 namespace stepcast {
 namespace {

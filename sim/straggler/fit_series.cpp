@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/core/expected_maximum.hpp"
 #include "sim/core/result.hpp"
 #include "sim/core/robust_stats.hpp"
-#include "sim/straggler/expected_maximum.hpp"
 
 namespace stepcast {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "sim/core/expected_maximum.hpp"
 #include "sim/core/robust_stats.hpp"
 #include "sim/engine/step_executor.hpp"
-#include "sim/straggler/expected_maximum.hpp"
 #include "tests/fidelity/jobs/base_job.hpp"
 #include "tests/support/job_builder.hpp"
 #include "tests/support/test.hpp"

@@ -6,9 +6,6 @@ namespace stepcast {
 ///   standard normal,
 /// by Simpson's rule to 1e-9 relative. n >= 1, sigma >= 0.
 double expected_maximum_lognormal(int n, double sigma);
-/// The sigma whose expected maximum over n ranks is `slowdown` times the mean; 0 for slowdown <= 1.
-/// By bisection.
-double sigma_of_expected_maximum(int n, double slowdown);
 /// Standard deviation of the largest of n such variables.
 double deviation_of_maximum_lognormal(int n, double sigma);
 }  // namespace stepcast

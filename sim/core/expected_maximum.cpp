@@ -1,4 +1,4 @@
-#include "sim/straggler/expected_maximum.hpp"
+#include "sim/core/expected_maximum.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -33,15 +33,5 @@ double deviation_of_maximum_lognormal(int n, double sigma) {
   if (sigma <= 0) return 0;
   const double mean = moment_of_maximum(n, sigma, 1);
   return std::sqrt(std::fmax(0.0, moment_of_maximum(n, sigma, 2) - mean * mean));
-}
-
-double sigma_of_expected_maximum(int n, double slowdown) {
-  if (n < 2 || slowdown <= 1) return 0;
-  double low = 0, high = 3;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (low + high);
-    (expected_maximum_lognormal(n, middle) < slowdown ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
 }
 }  // namespace stepcast
