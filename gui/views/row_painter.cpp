@@ -105,6 +105,28 @@ void RowPainter::fill(double x0, double x1, int top, int height, QRgb colour) {
   }
 }
 
+void RowPainter::scan(double x0, double x1, QRgb colour) {
+  // Truncation: nothing is below 0 after the clamp, and std::floor is a call on plain x86-64.
+  const auto right = static_cast<double>(scan_.size());
+  const auto from = static_cast<std::size_t>(std::clamp(x0 * dpr_, 0.0, right));
+  const auto to = static_cast<std::size_t>(std::clamp(x1 * dpr_, 0.0, right));
+  QRgb* const pixels = scan_.data();
+  for (std::size_t x = from; x < to; ++x) pixels[x] = colour | kOpaque;
+}
+
+void RowPainter::repeat_scan(int top, int height) {
+  const int rows = image_.height();
+  const int first = std::clamp(static_cast<int>(std::lround(top * dpr_)), 0, rows);
+  const int last = std::clamp(static_cast<int>(std::lround((top + height) * dpr_)), 0, rows);
+  const auto is_painted = [](QRgb pixel) { return pixel != 0; };
+  for (auto from = scan_.begin(); from != scan_.end();) {
+    from = std::find_if(from, scan_.end(), is_painted);
+    const auto to = std::find_if_not(from, scan_.end(), is_painted);
+    for (int y = first; y < last; ++y) std::copy(from, to, line_of(y) + (from - scan_.begin()));
+    from = to;
+  }
+}
+
 QRgb RowPainter::colour_of(const SceneSide& side, const trace::DrawItem& item) const {
   const trace::TraceStore& store = *side.facts.trace;
   if (item.count == 1 && scene_.colours == ColourMode::name)
@@ -135,6 +157,8 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
   const trace::TraceStore& store = *side.facts.trace;
   const QRgb base = theme().base.rgb();
   items_.clear();
+  bars_.clear();
+  scan_.assign(static_cast<std::size_t>(image_.width()), 0);
   trace::draw_items(store, lane, strip.begin, strip.end,
                     std::max<Nanoseconds>(1, ns_at(1.0 / (strip.px_per_ns * dpr_))), items_);
   const double view_right = image_.width() / dpr_;
@@ -148,21 +172,28 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
     if (is_dim) colour = blended(colour, base, kDimmed);
     const bool is_thin = item.category == trace::SliceCategory::overlapped && height > 8;
     const int y = is_thin ? top + height / 4 : top, h = is_thin ? height - height / 2 : height;
-    fill(x0, x1, y, h, colour);
+    // All rows of a lane look alike but for thin slices: one is painted, then repeated.
+    const auto paint = [&](double from, double to, QRgb with) {
+      if (is_thin)
+        fill(from, to, y, h, with);
+      else
+        scan(from, to, with);
+    };
+    paint(x0, x1, colour);
     if (item.count > 1) {
       // Hatch of a folded run, so that nobody takes it for one slice.
       const QRgb dark = blended(colour, base, 0.35);
-      for (double x = std::ceil(x0 / 4) * 4; x < x1; x += 4) fill(x, x + 1, y, h, dark);
+      for (double x = std::ceil(x0 / 4) * 4; x < x1; x += 4) paint(x, x + 1, dark);
       continue;
     }
     const double width = x1 - x0;
-    if (width >= 3) fill(x1 - 1 / dpr_, x1, y, h, blended(colour, base, 0.55));
+    if (width >= 3) paint(x1 - 1 / dpr_, x1, blended(colour, base, 0.55));
     if (width >= kLeastPatternPx && theme().pattern_of(item.category) != Qt::SolidPattern &&
         scene_.colours == ColourMode::category && !is_dim)
       patches_.push_back({QRectF(x0, y, width - 1, h), item.category});
     if (scene_.shows_critical && side.critical && !is_dim)
-      fill(x0, x1, top + height - 2, 2, theme().critical.rgb());
-    if (side.filter && !is_dim) fill(x0, x1, top, 2, theme().hit.rgb());
+      bars_.push_back({x0, x1, top + height - 2, theme().critical.rgb()});
+    if (side.filter && !is_dim) bars_.push_back({x0, x1, top, theme().hit.rgb()});
     if (width >= kLeastLabelPx && height >= 10) {
       const std::string_view name = store.name(item.slice);
       if (labels_.size() < kMostLabels)
@@ -176,6 +207,8 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
     else if (ref == partner_)
       outlines_.push_back({QRectF(x0, top, std::max(width, 2.0), height), theme().hit, 2});
   }
+  repeat_scan(top, height);
+  for (const Bar& bar : bars_) fill(bar.x0, bar.x1, bar.top, 2, bar.colour);
 }
 
 void RowPainter::cells(const std::vector<LodCell>& row, double x0, int top, int height,

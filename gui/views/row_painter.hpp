@@ -49,6 +49,12 @@ class RowPainter {
     QColor colour;
     double width;
   };
+  /// Along a slice's edge, 2 px high: it is on the critical path, the filter found it.
+  struct Bar {
+    double x0, x1;
+    int top;
+    QRgb colour;
+  };
   void lane(const SceneSide& side, int side_index, trace::LaneId lane, const Strip& strip, int top,
             int height);
   void dense_lane(const SceneSide& side, trace::LaneId lane, const Strip& strip, int top,
@@ -58,6 +64,10 @@ class RowPainter {
   void draw_labels(QPainter& painter);
   QRgb* line_of(int y) { return pixels_ + y * stride_; }
   void fill(double x0, double x1, int top, int height, QRgb colour);
+  /// Paints the one pixel row that a lane repeats over its height: a slice then costs one row and
+  /// not as many as the lane is high.
+  void scan(double x0, double x1, QRgb colour);
+  void repeat_scan(int top, int height);
   QRgb colour_of(const SceneSide& side, const trace::DrawItem& item) const;
   bool is_dimmed(const SceneSide& side, const trace::DrawItem& item) const;
   void instants(const SceneSide& side, const TimelineRow& row, int top);
@@ -71,6 +81,8 @@ class RowPainter {
   std::size_t exact_slices_;  // of each row's query: all rows that the window holds share a frame's
   std::vector<std::vector<Strip>> strips_;  // by side
   std::vector<trace::DrawItem> items_;
+  std::vector<QRgb> scan_;  // 0 = nothing painted
+  std::vector<Bar> bars_;
   std::vector<Label> labels_;
   std::deque<std::string> texts_;  // of labels that are no name of the trace
   std::vector<Patch> patches_;

@@ -72,9 +72,8 @@ double cpu_seconds() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
-}  // namespace
 
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   const std::uint64_t megabytes = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 200;
   const bool is_kept = argc > 2;
   const std::string path =
@@ -99,4 +98,14 @@ int main(int argc, char** argv) {
       usage.ru_maxrss / 1024);
   if (!is_kept) std::filesystem::remove(path);
   return 0;
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {  // a file that is kept may be anything
+    std::cerr << "kineto_bench: " << e.what() << '\n';
+    return 2;
+  }
 }
