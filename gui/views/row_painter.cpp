@@ -85,7 +85,8 @@ RowPainter::RowPainter(QImage& image, const TimelineScene& scene, const TimeAxis
       axis_(axis),
       dpr_(image.devicePixelRatio()),
       pixels_(reinterpret_cast<QRgb*>(image.bits())),
-      stride_(image.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb))) {
+      stride_(image.bytesPerLine() / static_cast<qsizetype>(sizeof(QRgb))),
+      scan_(static_cast<std::size_t>(image.width())) {
   for (const SceneSide& side : scene.sides) strips_.push_back(side.strips(axis));
   const int lane_height = scene.sides.empty() ? 1 : scene.sides.front().choice.lane_height;
   const double rows = image.height() / dpr_ / std::max(1, lane_height);
@@ -114,17 +115,23 @@ void RowPainter::scan(double x0, double x1, QRgb colour) {
   for (std::size_t x = from; x < to; ++x) pixels[x] = colour | kOpaque;
 }
 
-void RowPainter::repeat_scan(int top, int height) {
+void RowPainter::repeat_scan(double x0, double x1, int top, int height) {
   const int rows = image_.height();
   const int first = std::clamp(static_cast<int>(std::lround(top * dpr_)), 0, rows);
   const int last = std::clamp(static_cast<int>(std::lround((top + height) * dpr_)), 0, rows);
+  // A slice is a pixel wide at least and may end a pixel behind its strip.
+  const auto right = static_cast<double>(scan_.size());
+  const auto begin = scan_.begin() + static_cast<std::ptrdiff_t>(std::clamp(x0 * dpr_, 0.0, right));
+  const auto end =
+      scan_.begin() + static_cast<std::ptrdiff_t>(std::clamp(x1 * dpr_ + 2, 0.0, right));
   const auto is_painted = [](QRgb pixel) { return pixel != 0; };
-  for (auto from = scan_.begin(); from != scan_.end();) {
-    from = std::find_if(from, scan_.end(), is_painted);
-    const auto to = std::find_if_not(from, scan_.end(), is_painted);
+  for (auto from = begin; from != end;) {
+    from = std::find_if(from, end, is_painted);
+    const auto to = std::find_if_not(from, end, is_painted);
     for (int y = first; y < last; ++y) std::copy(from, to, line_of(y) + (from - scan_.begin()));
     from = to;
   }
+  std::fill(begin, end, 0);
 }
 
 QRgb RowPainter::colour_of(const SceneSide& side, const trace::DrawItem& item) const {
@@ -158,7 +165,6 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
   const QRgb base = theme().base.rgb();
   items_.clear();
   bars_.clear();
-  scan_.assign(static_cast<std::size_t>(image_.width()), 0);
   trace::draw_items(store, lane, strip.begin, strip.end,
                     std::max<Nanoseconds>(1, ns_at(1.0 / (strip.px_per_ns * dpr_))), items_);
   const double view_right = image_.width() / dpr_;
@@ -175,7 +181,7 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
     // All rows of a lane look alike but for thin slices: one is painted, then repeated.
     const auto paint = [&](double from, double to, QRgb with) {
       if (is_thin)
-        fill(from, to, y, h, with);
+        bars_.push_back({from, to, y, h, with});
       else
         scan(from, to, with);
     };
@@ -192,8 +198,8 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
         scene_.colours == ColourMode::category && !is_dim)
       patches_.push_back({QRectF(x0, y, width - 1, h), item.category});
     if (scene_.shows_critical && side.critical && !is_dim)
-      bars_.push_back({x0, x1, top + height - 2, theme().critical.rgb()});
-    if (side.filter && !is_dim) bars_.push_back({x0, x1, top, theme().hit.rgb()});
+      bars_.push_back({x0, x1, top + height - 2, 2, theme().critical.rgb()});
+    if (side.filter && !is_dim) bars_.push_back({x0, x1, top, 2, theme().hit.rgb()});
     if (width >= kLeastLabelPx && height >= 10) {
       const std::string_view name = store.name(item.slice);
       if (labels_.size() < kMostLabels)
@@ -207,8 +213,8 @@ void RowPainter::lane(const SceneSide& side, int side_index, trace::LaneId lane,
     else if (ref == partner_)
       outlines_.push_back({QRectF(x0, top, std::max(width, 2.0), height), theme().hit, 2});
   }
-  repeat_scan(top, height);
-  for (const Bar& bar : bars_) fill(bar.x0, bar.x1, bar.top, 2, bar.colour);
+  repeat_scan(left_ + strip.x0, left_ + strip.x(strip.end), top, height);
+  for (const Bar& bar : bars_) fill(bar.x0, bar.x1, bar.top, bar.height, bar.colour);
 }
 
 void RowPainter::cells(const std::vector<LodCell>& row, double x0, int top, int height,

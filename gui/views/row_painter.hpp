@@ -49,10 +49,11 @@ class RowPainter {
     QColor colour;
     double width;
   };
-  /// Along a slice's edge, 2 px high: it is on the critical path, the filter found it.
+  /// What lies above a lane's repeated row: thin slices, and the edges of slices that are on the
+  /// critical path or were found by the filter.
   struct Bar {
     double x0, x1;
-    int top;
+    int top, height;
     QRgb colour;
   };
   void lane(const SceneSide& side, int side_index, trace::LaneId lane, const Strip& strip, int top,
@@ -67,7 +68,7 @@ class RowPainter {
   /// Paints the one pixel row that a lane repeats over its height: a slice then costs one row and
   /// not as many as the lane is high.
   void scan(double x0, double x1, QRgb colour);
-  void repeat_scan(int top, int height);
+  void repeat_scan(double x0, double x1, int top, int height);
   QRgb colour_of(const SceneSide& side, const trace::DrawItem& item) const;
   bool is_dimmed(const SceneSide& side, const trace::DrawItem& item) const;
   void instants(const SceneSide& side, const TimelineRow& row, int top);

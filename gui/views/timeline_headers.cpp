@@ -5,6 +5,7 @@
 #include "gui/look/text.hpp"
 #include "gui/look/theme.hpp"
 #include "gui/views/timeline_view.hpp"
+#include "sim/timeline/lod/memory_counters.hpp"
 
 /// The gutter and the ruler of the timeline.
 namespace stepcast::gui {
@@ -89,8 +90,7 @@ void TimelineView::paint_header(QPainter& p, const TimelineRow& row, int top, bo
              metrics.elidedText(text, Qt::ElideMiddle, room));
   if (row.kind == RowKind::counter) {
     const trace::CounterSeries& series = scene_.sides[row.side].facts.trace->counters()[row.id];
-    const bool is_bytes = series.name.find("ytes") != std::string::npos;  // "memory bytes", "Bytes"
-    const auto text_of = is_bytes ? bytes_text : number_text;
+    const auto text_of = trace::counts_bytes(series) ? bytes_text : number_text;
     p.setPen(t.dim_text);
     p.drawText(QRect(x, top + 18, room, 16), Qt::AlignVCenter | Qt::AlignLeft,
                metrics.elidedText(text_of(series.least) + " to " + text_of(series.most),

@@ -20,9 +20,6 @@
 
 namespace stepcast::runtime {
 namespace {
-constexpr std::uint32_t kLongestMessage =
-    64u << 20;  // bytes; a store holds addresses and tables of numbers
-
 bool send_all(int descriptor, const void* data, std::size_t bytes) {
   return transfer_whole(static_cast<const char*>(data), bytes,
                         [descriptor](const char* at, std::size_t left) {

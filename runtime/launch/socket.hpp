@@ -19,6 +19,8 @@ class Socket {
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
+  /// Bytes; a longer one is refused by whoever receives it, as a broken connection.
+  static constexpr std::size_t kLongestMessage = std::size_t{64} << 20;
   /// false when the peer is gone.
   bool send(const std::string& message) const;
   /// nullopt when the peer is gone, or nothing came within the limit (`is_late` then true). A limit

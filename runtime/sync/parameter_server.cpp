@@ -25,6 +25,8 @@ ParameterServer::ParameterServer(std::vector<float> parameters, const ServerRule
   STEPCAST_ASSERT(rule.workers >= 1, "a server needs one worker or more");
   STEPCAST_ASSERT(rule.mode == bsp || rule.mode == ssp || rule.mode == async,
                   "a mode with a parameter server");
+  STEPCAST_ASSERT(message_bytes(parameters_.size()) <= Socket::kLongestMessage,
+                  "a model that fits one message");
   steps_of_.assign(static_cast<std::size_t>(rule.workers), 0);
   if (rule.mode == bsp) sum_.assign(parameters_.size(), 0.0f);
 }
@@ -43,12 +45,18 @@ void ParameterServer::answer_until_over(const Socket& socket) {
       if (!is_over()) fail("a worker left before the run was over");
       return;
     }
-    const bool is_whole = message->size() >= sizeof(ServerMessage);
-    const ServerMessage asked = is_whole ? header_of(*message) : ServerMessage{};
-    const bool reads_only = asked.step < 0;
     std::unique_lock lock(mutex_);
-    if (!is_whole || asked.worker < 0 || asked.worker >= rule_.workers ||
-        (!reads_only && values_in(*message) != parameters_.size())) {
+    if (message->size() < sizeof(ServerMessage)) {
+      fail(fmt::format("a worker sent {} bytes, which is no message", message->size()));
+      return;
+    }
+    const ServerMessage asked = header_of(*message);
+    const bool reads_only = asked.step < 0;
+    if (asked.worker < 0 || asked.worker >= rule_.workers) {
+      fail(fmt::format("worker {} is none of the {}", asked.worker, rule_.workers));
+      return;
+    }
+    if (!reads_only && message->size() != message_bytes(parameters_.size())) {
       fail(fmt::format("worker {} sent {} bytes where {} parameters are trained", asked.worker,
                        message->size(), parameters_.size()));
       return;

@@ -31,12 +31,14 @@ struct ServedUpdate {
 
 class ParameterServer {
  public:
-  /// Requires: one worker or more; bsp, ssp or async.
+  /// Requires: one worker or more; bsp, ssp or async; parameters that fit a message of
+  /// Socket::kLongestMessage.
   ParameterServer(std::vector<float> parameters, const ServerRule& rule);
   /// Serves one worker until it leaves; a thread of its own each. A worker that is gone before the
   /// last update was in ends the run for all: nobody waits for it for ever.
   void serve(const Socket& worker);
-  /// Message of what ended the run early; "" otherwise. After all threads of serve() ended.
+  // After all threads of serve() ended:
+  /// Message of what ended the run early; "" otherwise.
   const std::string& failure() const { return failure_; }
   const std::vector<ServedUpdate>& updates() const { return updates_; }
   const std::vector<float>& parameters() const { return parameters_; }

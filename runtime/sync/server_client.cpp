@@ -17,7 +17,7 @@ bool ServerClient::exchange(int step, std::span<const float> gradient,
         is_late ? fmt::format("worker {}: the parameter server does not answer within {:g} s",
                               worker_, limit_.value)
                 : fmt::format("worker {}: the parameter server is gone", worker_));
-  if (answer->size() < sizeof(ServerMessage) || values_in(*answer) != parameters.size())
+  if (answer->size() != message_bytes(parameters.size()))
     throw EnvironmentError(
         fmt::format("worker {}: the parameter server answered {} bytes where {} parameters are "
                     "trained",

@@ -25,7 +25,8 @@ inline ServerMessage header_of(const std::string& message) {
   std::memcpy(&header, message.data(), sizeof header);
   return header;
 }
-inline std::size_t values_in(const std::string& message) {
-  return (message.size() - sizeof(ServerMessage)) / sizeof(float);
+/// Of a header and `values`.
+constexpr std::size_t message_bytes(std::size_t values) {
+  return sizeof(ServerMessage) + values * sizeof(float);
 }
 }  // namespace stepcast::runtime

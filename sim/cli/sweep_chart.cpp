@@ -54,8 +54,9 @@ Chart sweep_chart(const SweepTable& table, const std::vector<Variation>& variati
              xs.size() > 2 && *low > 0 && *high / *low >= 8) {
     chart.x.is_log = true;
   } else {
-    // Slowdowns from 1 to 2 and the like: no empty half below them.
-    chart.x.is_amount = *low < 0.3 * *high;
+    // Slowdowns from 1 to 2 and the like leave half of an axis from zero empty.
+    constexpr double kMostEmpty = 0.3;  // share of the axis; by eye
+    chart.x.is_amount = *low < kMostEmpty * *high;
   }
 
   std::map<std::string, std::size_t> series_of;

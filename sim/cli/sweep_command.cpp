@@ -190,8 +190,8 @@ int run(const SweepArguments& a) {
     if (points.size() == 1)
       fmt::print(stderr, "refused: {}: {}\n", points.front(), reason);
     else
-      fmt::print(stderr, "refused, {} points from {} to {}: {}\n", points.size(), points.front(),
-                 points.back(), reason);
+      fmt::print(stderr, "refused: {} points, {} the first and {} the last: {}\n", points.size(),
+                 points.front(), points.back(), reason);
   for (const std::string& line : deaths) fmt::print(stderr, "stepcast: {}\n", line);
   if (!deaths.empty()) return was_killed ? kEnvironment : kOurFault;
   return good == 0 ? kBadInput : kGood;

@@ -24,6 +24,22 @@ simdjson::error_code raw_of(simdjson::ondemand::value& value, std::string_view& 
   return error;
 }
 constexpr std::size_t kKeptPlaces = 5;  // as many as Anomalies keeps
+enum class Behind { event, other, unknown };
+/// What follows a closing bracket: another event or another closing bracket, as behind a list among
+/// the events, or something else, as behind the events' own. A stray opening bracket is thereby not
+/// taken to end where the events do.
+Behind behind_bracket(const char* data, std::size_t at, std::size_t size, bool is_last) {
+  bool is_behind_comma = false;
+  for (; at < size; ++at) {
+    if (is_space(data[at])) continue;
+    if (data[at] != ',' || is_behind_comma)
+      return data[at] == ']' || (is_behind_comma && (data[at] == '{' || data[at] == '['))
+                 ? Behind::event
+                 : Behind::other;
+    is_behind_comma = true;
+  }
+  return is_last ? Behind::other : Behind::unknown;
+}
 /// Behind the bracket that closes the one at `at`; npos where the data ends before.
 std::size_t end_of_value(const char* data, std::size_t at, std::size_t size) {
   std::size_t depth = 0;
@@ -135,6 +151,7 @@ bool WindowParser::take(simdjson::ondemand::object object, std::uint64_t offset)
 
 WindowResult WindowParser::parse(char* data, std::size_t size, bool is_last, std::uint64_t offset) {
   offset_ = offset;
+  if (open_lists_ > 0) return parse_carefully(data, size, is_last, 0);
   char* const begin = data - 1;
   const char saved_front = *begin, saved_back = data[size];
   *begin = '[', data[size] = ']';
@@ -174,27 +191,31 @@ WindowResult WindowParser::parse_carefully(char* data, std::size_t size, bool is
   result.events = skip;
   std::int64_t seen = 0;
   std::size_t at = 0;
-  bool lists_end = true;
   const auto lose = [&](std::size_t where) {
     ++result.damaged;
     if (result.damaged_at.size() < kKeptPlaces) result.damaged_at.push_back(where);
   };
   while (at < size) {
     const char c = data[at];
+    if (c == ']' && open_lists_ > 0) {
+      const Behind behind = behind_bracket(data, at + 1, size, is_last);
+      if (behind == Behind::unknown) return result;  // once more of the file is here
+      if (behind == Behind::event) {
+        --open_lists_;
+        result.consumed = ++at;
+        continue;
+      }
+    }
     if (c == ']') {
       result.is_array_closed = true;
       result.consumed = at + 1;
       return result;
     }
-    if (c == '[' && lists_end) {  // a list where an event belongs: its end is not the events' end
-      const std::size_t end = end_of_value(data, at, size);
-      lists_end =
-          end != std::string_view::npos;  // looked for once, not from every [ of a broken file
-      if (lists_end) {
-        lose(at);
-        result.consumed = at = end;
-        continue;
-      }
+    if (c == '[') {  // a list where an event belongs: told, and what it holds is read
+      lose(at);
+      ++open_lists_;
+      result.consumed = ++at;
+      continue;
     }
     if (c != '{') {  // a separator, or damage between events
       if (!is_space(c) && c != ',') lose(at);

@@ -35,6 +35,7 @@ class WindowParser {
   bool take_alone(std::string_view event, std::uint64_t offset, bool& is_repaired);
   const Sink& sink_;
   std::uint64_t offset_ = 0;
+  int open_lists_ = 0;  // lists among the events whose end has not come
   simdjson::ondemand::parser parser_, single_parser_;
   std::vector<char> single_;
 };

@@ -160,6 +160,7 @@ void check_sizes(const Sweep& sweep, std::vector<Finding>& out) {
 }
 
 void check_rate(const Sweep& sweep, std::vector<Finding>& out) {
+  if (sweep.nodes < 2 || sweep.rows.size() < 3) return;  // no switch between, or nothing to compare
   const Row* best = nullptr;
   for (const Row& row : sweep.rows)
     if (row.size >= kBandwidthSize &&
@@ -167,8 +168,10 @@ void check_rate(const Sweep& sweep, std::vector<Finding>& out) {
       best = &row;
   if (best == nullptr) return;
   const double first = node_rate_GBps(sweep, *best),
-               last = node_rate_GBps(sweep, sweep.rows.back());
-  if (first > kHeldUp * last)
+               last = node_rate_GBps(sweep, sweep.rows.back()),
+               last_but_one = node_rate_GBps(sweep, sweep.rows[sweep.rows.size() - 2]);
+  // One slow size may be a stall; the rate stays low when the size before is slow as well.
+  if (first > kHeldUp * std::max(last, last_but_one))
     out.push_back({Severity::warning, "rate_falls",
                    fmt::format("{}: what a node sends falls from {:.3g} GB/s at {} to {:.3g} at {} "
                                "and stays there; large transfers meet on a link they share, look "

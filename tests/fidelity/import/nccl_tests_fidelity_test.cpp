@@ -235,7 +235,7 @@ TEST_CASE("a run repeats itself this well", "[fidelity][nccl]") {
     std::cout << fmt::format("repeats on {} nodes: {}\n", nodes, errors.text());
   std::cout << "repeats: " << floor.text() << '\n';
   REQUIRE(floor.all.size() >= 800);
-  // What docs/import.md says of the floor: its 95th percentile lies above issue 5's 20 %, its
+  // What docs/import.md says of the floor: its 95th percentile lies above the bar of 20 %, its
   // median far below the 6 %, so the median that is missed is the model's.
   REQUIRE(quantile(floor.all, 0.95) > 0.20);
   REQUIRE(median(floor.all) < 0.03);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -83,6 +84,25 @@ std::vector<runtime::ServedUpdate> train(const RealJob& job, const std::vector<S
   return server.updates();
 }
 
+/// What the real run did against the rules of its mode; "" = nothing. No clock is asked.
+std::string broken_rule(const RealJob& job, const std::vector<runtime::ServedUpdate>& updates) {
+  if (updates.size() != static_cast<std::size_t>(job.steps) * job.workers)
+    return fmt::format("{} updates in place of {} x {}", updates.size(), job.steps, job.workers);
+  std::vector<int> steps_of(static_cast<std::size_t>(job.workers), 0);
+  for (const runtime::ServedUpdate& u : updates) {
+    int& steps = steps_of[static_cast<std::size_t>(u.worker)];
+    if (u.step != steps)
+      return fmt::format("worker {} sent step {} where {} is due", u.worker, u.step, steps);
+    const int ahead = steps - *std::min_element(steps_of.begin(), steps_of.end());
+    const int most = job.mode == SyncMode::bsp ? 0 : job.staleness;
+    if (job.mode != SyncMode::async && ahead > most)
+      return fmt::format("worker {} began step {}, {} ahead of the slowest", u.worker, u.step,
+                         ahead);
+    ++steps;
+  }
+  return "";
+}
+
 /// Shares of updates by staleness, per cent: "12 / 60 / 28" for 0, 1, 2.
 std::string shares(const std::map<std::int64_t, std::int64_t>& staleness, std::int64_t most) {
   double all = 0;
@@ -101,7 +121,6 @@ void print_row(const RealJob& job, const std::string& name, const std::string& l
                const Pieces& pieces, const std::vector<runtime::ServedUpdate>& updates) {
   const Measured real = measured(updates, job.mode);
   const SyncOutcome simulated = forecast(job, pieces);
-  // Most updates lie at the number of other workers; one column more holds what a slow one adds.
   const std::int64_t most =
       std::max(real.staleness.rbegin()->first, simulated.staleness.rbegin()->first);
   fmt::print("| {} | {} | {} | {:.2f} | {:.2f} | {:+.1f} % | {} | {} |\n", name, job.workers, link,
@@ -150,7 +169,13 @@ int main(int argc, char** argv) {
     const std::vector<float> parameters = real_sync::initial_parameters();
     const auto workers = real_sync::workers_at(listening, job.workers);
     const real_sync::Pieces pieces = real_sync::pieces_of(workers, parameters);
-    real_sync::print_row(job, name, link, pieces, real_sync::train(job, workers, parameters));
+    const auto updates = real_sync::train(job, workers, parameters);
+    const std::string broken = real_sync::broken_rule(job, updates);
+    if (!broken.empty()) {
+      fmt::print(stderr, "real_sync: {}\n", broken);
+      return 1;
+    }
+    real_sync::print_row(job, name, link, pieces, updates);
     return 0;
   } catch (const std::exception& e) {
     fmt::print(stderr, "real_sync: {}\n", e.what());

@@ -51,7 +51,8 @@ row() {  # NAME WORKERS LINK ARGUMENT...
     address=10.78.0.1
   fi
   port=$((port + 1)); pids=()
-  in_space() { if [ "$link" = loopback ]; then shift; timeout 120 "$@"; else timeout 120 ip netns exec "$(space "$1")" "${@:2}"; fi; }
+  # exec: what is started in the background is the program itself, which an interrupt can then end.
+  in_space() { if [ "$link" = loopback ]; then shift; exec timeout 120 "$@"; else exec timeout 120 ip netns exec "$(space "$1")" "${@:2}"; fi; }
   in_space 1 "$binary" --port $port --name "$name" --link "$text" --workers "$workers" --steps "$steps" "$@" >"$work/row" 2>"$work/err" & local server=$!
   pids=($server)
   for ((w = 0; w < workers; ++w)); do

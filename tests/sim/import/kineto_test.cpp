@@ -161,9 +161,33 @@ TEST_CASE("damage costs the damaged event and nothing else",
   const RankTrace trace = kineto::read_trace(file.path);
   REQUIRE(trace.anomalies.count_of("text_repaired") >= 1);
   REQUIRE(trace.anomalies.count_of("event_without_time") == 1);
-  REQUIRE(trace.anomalies.count_of("event_damaged") == 2);  // "no end" and the list
+  // "no end", and of the list its two opening brackets and the numbers 1 and 2
+  REQUIRE(trace.anomalies.count_of("event_damaged") == 5);
   REQUIRE(accounts_of(trace).size() == 2);
   REQUIRE(accounts_of(trace)[1].compute.value == Approx(300e-6));
+}
+
+TEST_CASE("a list among the events and a stray bracket cost themselves alone", "[kineto]") {
+  const std::string event = R"({"ph": "X", "name": "e", "pid": 1, "tid": 1, "ts": 1, "dur": 1})";
+  // 12 events; a list around the 3rd to 5th, or a bracket before the 3rd that nothing closes.
+  for (const bool is_closed : {true, false})
+    for (const bool is_bare : {true, false})
+      for (const std::size_t window : {64U, 300U, 4096U}) {
+        std::string text = is_bare ? "[" : R"({"traceEvents": [)";
+        for (int i = 0; i < 12; ++i)
+          text += (i > 0 ? ", " : "") + std::string(i == 2 ? "[" : "") + event +
+                  (i == 4 && is_closed ? "]" : "");
+        text += is_bare ? "]\n" : R"(], "traceName": "x"})";
+        const test::TempPath file("list.json", text);
+        Anomalies anomalies;
+        int count = 0;
+        const auto summary =
+            chrome_json::read(file.path, [&](const chrome_json::RawEvent&) { ++count; }, anomalies,
+                              {.window = window});
+        CAPTURE(is_closed, is_bare, window);
+        CHECK(count == 12);
+        CHECK(summary.damaged == 1);
+      }
 }
 
 TEST_CASE("files that are no whole trace are refused with one sentence", "[kineto]") {

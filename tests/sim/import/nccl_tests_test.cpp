@@ -191,6 +191,19 @@ TEST_CASE("a rate that falls for good is the network's and one that comes back i
   REQUIRE(called != findings.end());
   REQUIRE(called->text.find("from 16.8 GB/s at 128 MiB to 6.71 at 1 GiB") != std::string::npos);
   REQUIRE(held_up_sizes(sweep).empty());
+  const auto is_called = [](const Sweep& s) {
+    const auto all = findings_of(s);
+    return std::any_of(all.begin(), all.end(),
+                       [](const Finding& f) { return f.name == "rate_falls"; });
+  };
+  // One node has no switch between nodes, and one slow size at the end may be a stall.
+  Sweep inside = sweep;
+  inside.nodes = 1, inside.ranks_per_node = 2, inside.hosts = {"a"};
+  REQUIRE_FALSE(is_called(inside));
+  Sweep last = sweep;
+  last.rows[2] = last.rows[1];
+  last.rows[2].size *= 2, last.rows[2].out_of_place->time_us *= 2;
+  REQUIRE_FALSE(is_called(last));
 }
 
 TEST_CASE("a size slower than a larger one is called held up and one within a quarter is not",

@@ -8,6 +8,13 @@ using namespace stepcast::trace;
 using test::HandTrace;
 using C = SliceCategory;
 
+TEST_CASE("counters of plain bytes are told from rates and multiples", "[lod]") {
+  for (const char* name : {"memory bytes", "Total Bytes", "bytes", "Bytes allocated"})
+    CHECK(counts_bytes({.name = name}));
+  for (const char* name : {"KBytes", "Bytes/s", "bytes per second", "memory", "megabytes"})
+    CHECK_FALSE(counts_bytes({.name = name}));
+}
+
 TEST_CASE("a line of pixels shares each column among what lies in it", "[lod]") {
   // columns     0    1    2    3    4    5
   // compute          .5===============.25         1.5 to 4.25
